@@ -1,0 +1,34 @@
+//! What a subtask counts: written by its own thread alone, read by anyone.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A counter with one writer.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// Adds; only the owning subtask does.
+    #[inline(always)]
+    pub fn add(&self, n: u64) {
+        // One writer: a plain load and store make no lost update, and cost no locked instruction.
+        self.0.store(self.0.load(Ordering::Relaxed) + n, Ordering::Relaxed);
+    }
+
+    /// The present value.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A subtask's record counters (ruling 29); they count this attempt, the engine adds what a checkpoint restored.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Records read by a source, rejected ones included.
+    pub records_in: Counter,
+    /// Records written by a sink.
+    pub records_out: Counter,
+    /// Records that came after their window was gone.
+    pub records_late: Counter,
+    /// Records that could not be used.
+    pub records_rejected: Counter,
+}

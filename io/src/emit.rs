@@ -1,0 +1,27 @@
+//! Where a source or an operator puts the records it makes.
+
+use crate::record::{Record, Row};
+
+/// Takes records of type `T`. Never blocks and never fails: when a ring is full the records wait in overdraft
+/// segments, and the subtask takes no further input until they have been handed over.
+pub trait Emit<T: Record> {
+    /// Hands one record on.
+    fn emit(&mut self, record: T::Ref<'_>);
+
+    /// Hands on a record whose encoded bytes are at hand, so that a record that passes through unchanged is copied
+    /// rather than encoded again.
+    fn emit_row(&mut self, row: Row<'_, T>) {
+        self.emit(row.view());
+    }
+
+    /// Hands on many records. Faster than one [`Emit::emit`] each for small fixed-size records, because the write
+    /// position stays in a register.
+    fn emit_all<I: Iterator<Item = T>>(&mut self, records: I)
+    where
+        Self: Sized,
+    {
+        for record in records {
+            self.emit(record.view());
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Records that may be keys.
+
+use super::Record;
+use super::trusted::KeyWire;
+
+/// A record that may be a key: every record whose encoding is built without floating-point numbers, whose equality
+/// would not be that of their bytes (ruling 16).
+///
+/// Two keys are equal when their encodings are.
+pub trait Key: Record<Wire: KeyWire> {
+    /// The key's fixed 64-bit hash, see [`hash_word`](super::hash_word) and [`hash_bytes`](super::hash_bytes).
+    #[inline(always)]
+    fn hash(view: Self::Ref<'_>) -> u64 {
+        <Self::Wire as KeyWire>::hash(Self::to_wire(view))
+    }
+}
+
+impl<T: Record<Wire: KeyWire>> Key for T {}

@@ -1,0 +1,77 @@
+//! Records: user data as bytes, and views that borrow from those bytes (architecture D4).
+//!
+//! A [`Record`] has one encoding, used in segments, state and snapshots. What operators see is [`Record::Ref`], a
+//! `Copy` view: `u64` for `u64`, `&str` for `String`, `BidRef<'_>` for a derived `Bid`. The trait holds safe
+//! conversions only; the bytes themselves are written and read by the sealed [`Wire`] types of [`trusted`], so that
+//! implementing `Record`, by hand or by derive, needs no unsafe code and can break no memory.
+
+mod error;
+mod hash;
+mod key;
+mod row;
+mod scalar;
+mod schema;
+mod text;
+pub mod trusted;
+mod tuple;
+mod view;
+
+pub use error::DecodeError;
+pub use hash::{hash_bytes, hash_word};
+pub use key::Key;
+pub use row::Row;
+pub use schema::{Field, Schema, Variant};
+pub use trusted::{KeyWire, Wire};
+pub use view::View;
+
+/// The form in which a record's view is written: see [`Record::to_wire`].
+pub type WireView<'a, T> = <<T as Record>::Wire as Wire>::View<'a>;
+
+/// User data that can travel, be kept as state and be part of a snapshot.
+///
+/// Usually derived. Implementations map their view to and from a composition of built-in [`Wire`] types.
+pub trait Record: Sized + Send + 'static {
+    /// What operators see: a cheap `Copy` view that borrows from the value or from encoded bytes.
+    type Ref<'a>: Copy;
+
+    /// The built-in encoding that this type is mapped to.
+    type Wire: Wire;
+
+    /// The view of an owned value.
+    fn view(&self) -> Self::Ref<'_>;
+
+    /// An owned value from a view.
+    fn own(view: Self::Ref<'_>) -> Self;
+
+    /// The view in the form in which it is written.
+    fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self>;
+
+    /// The view of what was written.
+    fn from_wire(wire: WireView<'_, Self>) -> Self::Ref<'_>;
+
+    /// Field names and types, as stored with a snapshot.
+    fn schema() -> Schema;
+
+    /// The encoded bytes of `view`.
+    fn encode(view: Self::Ref<'_>) -> Vec<u8> {
+        let mut out = Vec::new();
+        Self::encode_into(view, &mut out);
+        out
+    }
+
+    /// Appends the encoded bytes of `view` to `out`.
+    #[inline]
+    fn encode_into(view: Self::Ref<'_>, out: &mut Vec<u8>) {
+        trusted::append::<Self::Wire>(Self::to_wire(view), out);
+    }
+
+    /// Reads one record from the front of untrusted bytes: checked, and without allocating. Returns the view and
+    /// the number of bytes it takes.
+    ///
+    /// # Errors
+    /// [`DecodeError`] says what is wrong and where; the bytes are otherwise left alone.
+    fn parse(bytes: &[u8]) -> Result<(Self::Ref<'_>, usize), DecodeError> {
+        let (wire, used) = Self::Wire::parse(bytes)?;
+        Ok((Self::from_wire(wire), used))
+    }
+}

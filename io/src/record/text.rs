@@ -1,0 +1,26 @@
+//! Texts as records: the view of a `String` is a `&str`.
+
+use super::{Record, Schema, WireView, trusted};
+
+impl Record for String {
+    type Ref<'a> = &'a str;
+    type Wire = trusted::Text;
+    #[inline(always)]
+    fn view(&self) -> Self::Ref<'_> {
+        self
+    }
+    fn own(view: Self::Ref<'_>) -> String {
+        view.to_owned()
+    }
+    #[inline(always)]
+    fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self> {
+        view
+    }
+    #[inline(always)]
+    fn from_wire(wire: WireView<'_, Self>) -> Self::Ref<'_> {
+        wire
+    }
+    fn schema() -> Schema {
+        Schema::Primitive("string")
+    }
+}

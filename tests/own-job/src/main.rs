@@ -1,0 +1,2 @@
+//! A job of a user.
+fn main() {}

@@ -10,7 +10,7 @@ use crate::storage::Storage;
 use crate::waker::Waker;
 use std::sync::Arc;
 
-/// How the list state of a source or sink is given out at a restore (ST-05, ST-06).
+/// How list state is given out: a source's splits at every start, a sink's state at a restore (ST-05, ST-06).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redistribution {
     /// Unchanged parallelism: every subtask gets its own list back. Else all lists one after the other, cut into
@@ -52,8 +52,9 @@ pub struct SourceContext {
 ///
 /// The value given to the job is a description; each subtask works on a clone of it. The unit of work that can move
 /// between subtasks is a *split*: where to go on reading. On a fresh start [`Source::discover`] is called once, before
-/// any subtask runs, and its splits are given out evenly; after a restore the splits of the checkpoint are given out
-/// by [`Source::REDISTRIBUTION`] instead, and nothing is discovered.
+/// any subtask runs; after a restore [`Source::check`] sees the splits of the checkpoint instead, and nothing is
+/// discovered. Either way the splits are then given out by [`Source::REDISTRIBUTION`], so that a source that takes
+/// its part of a union by itself has one rule for both.
 pub trait Source: Clone + Send + 'static {
     /// What it emits.
     type Out: Record;
@@ -61,7 +62,7 @@ pub trait Source: Clone + Send + 'static {
     /// Where to go on reading.
     type Split: Record;
 
-    /// How splits are given out at a restore.
+    /// How splits are given out, on a fresh start as well as at a restore.
     const REDISTRIBUTION: Redistribution = Redistribution::EvenSplit;
 
     /// The splits of a fresh start. Called once for all subtasks, with the context of subtask 0.

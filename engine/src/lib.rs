@@ -1,1 +1,3 @@
-//! Placeholder.
+//! An embeddable, exactly-once stream processing engine for one machine.
+
+pub mod config;

@@ -1,0 +1,248 @@
+//! The one table of keys: names, old names, forms, limits and descriptions. Reading, checking, "did you mean" and the
+//! reference page all come from it.
+
+use super::setting::Setting;
+use super::settings::Settings;
+use super::units::ByteSize;
+use std::time::Duration;
+
+/// A key of the configuration.
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// Names it had before; accepted (CF-01).
+    pub old: &'static [&'static str],
+    /// What it does.
+    pub doc: &'static str,
+    /// What is allowed beyond the form; empty when everything of that form is.
+    pub limit: &'static str,
+    form: fn() -> String,
+    parse: fn(&mut Settings, &str) -> Result<(), String>,
+    show: fn(&Settings) -> String,
+    copy: fn(&mut Settings, &Settings),
+    within: fn(&Settings) -> bool,
+}
+
+impl Key {
+    /// The key with this name, new or old.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        KEYS.iter().find(|key| key.name == name || key.old.contains(&name))
+    }
+
+    /// The form of its values.
+    pub fn form(&self) -> String {
+        (self.form)()
+    }
+
+    /// Its value, written as it would be set.
+    pub fn show(&self, settings: &Settings) -> String {
+        (self.show)(settings)
+    }
+
+    pub(super) fn parse(&self, settings: &mut Settings, text: &str) -> Result<(), String> {
+        (self.parse)(settings, text)
+    }
+
+    pub(super) fn copy(&self, to: &mut Settings, from: &Settings) {
+        (self.copy)(to, from);
+    }
+
+    pub(super) fn within_limit(&self, settings: &Settings) -> bool {
+        (self.within)(settings)
+    }
+}
+
+/// The form of the values of the field that a function reads.
+fn form_of<T: Setting>(_: fn(&Settings) -> &T) -> String {
+    T::form()
+}
+
+macro_rules! within {
+    ([$($path:tt)+]) => {
+        |_| true
+    };
+    ([$($path:tt)+] $value:ident $within:expr) => {
+        |s| {
+            let $value = &s.$($path)+;
+            $within
+        }
+    };
+}
+
+macro_rules! keys {
+    ($($name:literal $([$($old:literal),+])? = $group:ident . $($field:ident).+, $doc:literal
+        $(, $limit:literal => |$value:ident| $within:expr)?;)+) => {
+        /// All keys, in the order of the reference page.
+        pub static KEYS: &[Key] = &[$(Key {
+            name: $name,
+            old: &[$($($old),+)?],
+            doc: $doc,
+            limit: concat!("" $(, $limit)?),
+            form: || form_of(|s| &s.$group.$($field).+),
+            parse: |s, text| {
+                s.$group.$($field).+ = Setting::parse(text)?;
+                Ok(())
+            },
+            show: |s| Setting::show(&s.$group.$($field).+),
+            copy: |to, from| to.$group.$($field).+ = from.$group.$($field).+.clone(),
+            within: within!([$group.$($field).+] $($value $within)?),
+        }),+];
+    };
+}
+
+/// Shortest interval and timeout of checkpoints (CP-01).
+const LEAST_CHECKPOINT_TIME: Duration = Duration::from_millis(10);
+
+/// Most key groups (KG-03).
+pub const MOST_KEY_GROUPS: u32 = 32_768;
+
+keys! {
+    "execution.checkpointing.interval" = checkpointing.interval,
+        "Time from the start of one checkpoint to the start of the next. Without it no checkpoints are taken.",
+        "at least 10ms" => |v| v.is_none_or(|d| d >= LEAST_CHECKPOINT_TIME);
+    "execution.checkpointing.mode" = checkpointing.mode,
+        "Whether every record counts exactly once in the state after a failure, or at least once.";
+    "execution.checkpointing.timeout" = checkpointing.timeout,
+        "A checkpoint that takes longer fails.",
+        "at least 10ms" => |v| *v >= LEAST_CHECKPOINT_TIME;
+    "execution.checkpointing.min-pause" = checkpointing.min_pause,
+        "Least time from the end of one checkpoint to the start of the next. When set, one runs at a time.";
+    "execution.checkpointing.max-concurrent-checkpoints" = checkpointing.max_concurrent,
+        "Checkpoints that may run at the same time.",
+        "at least 1" => |v| *v >= 1;
+    "execution.checkpointing.tolerable-failed-checkpoints" = checkpointing.tolerable_failed,
+        "Failed checkpoints in a row that do not fail the job.";
+    "execution.checkpointing.externalized-checkpoint-retention" = checkpointing.retention,
+        "What becomes of the checkpoints of a cancelled job. A job that was suspended or failed keeps them, one that finished does not.";
+    "execution.checkpointing.dir" ["state.checkpoints.dir"] = checkpointing.dir,
+        "Directory of the checkpoints. The command line uses `checkpoints` in its home directory when it is not set.";
+    "execution.checkpointing.storage" ["state.checkpoint-storage"] = checkpointing.storage,
+        "Where checkpoints are kept: in files, or in memory and gone with the process. By default files if there is a directory, else memory.";
+    "execution.checkpointing.num-retained" ["state.checkpoints.num-retained"] = checkpointing.num_retained,
+        "Completed checkpoints that are kept.",
+        "at least 1" => |v| *v >= 1;
+    "execution.checkpointing.data-inline-threshold"
+        ["state.storage.fs.memory-threshold", "state.backend.fs.memory-threshold"] = checkpointing.data_inline_threshold,
+        "Pieces of state smaller than this are written into `_metadata` itself.",
+        "at most 1mb" => |v| *v <= ByteSize::mb(1);
+    "execution.checkpointing.write-buffer-size"
+        ["state.storage.fs.write-buffer-size", "state.backend.fs.write-buffer-size"] = checkpointing.write_buffer_size,
+        "Buffer between the state and a checkpoint file.",
+        "from 1b to 64mb" => |v| (ByteSize(1)..=ByteSize::mb(64)).contains(v);
+    "execution.checkpointing.checkpoints-after-tasks-finish"
+        ["execution.checkpointing.checkpoints-after-tasks-finish.enabled"] = checkpointing.after_tasks_finish,
+        "Whether checkpoints go on after some subtasks have come to their end.";
+    "execution.checkpointing.alignment.memory" = checkpointing.alignment_memory,
+        "What one subtask holds back in memory while it waits for the barriers of its other inputs; a checkpoint that needs more is given up.",
+        "at least 64kb" => |v| *v >= ByteSize::kb(64);
+    "execution.state-recovery.path" ["execution.savepoint.path"] = recovery.path,
+        "Start from this checkpoint: its directory or its `_metadata` file. Option `-s`.";
+    "execution.state-recovery.ignore-unclaimed-state" ["execution.savepoint.ignore-unclaimed-state"] = recovery.ignore_unclaimed_state,
+        "State of operators that the job no longer has may be left behind. Option `-n`.";
+    "execution.state-recovery.claim-mode" ["execution.savepoint-restore-mode"] = recovery.claim_mode,
+        "Who owns the files restored from. Option `--claim-mode`.";
+    "execution.state-recovery.fresh" = recovery.fresh,
+        "Begin without state although the job has completed checkpoints; nothing old is deleted. Option `--fresh`.";
+    "state.backend.type" ["state.backend"] = state.backend,
+        "How keyed state is kept.";
+    "restart-strategy.type" ["restart-strategy"] = restart.kind,
+        "What decides about a restart after a failure; auto is exponential-delay with checkpointing and none without.";
+    "restart-strategy.fixed-delay.attempts" = restart.fixed_delay.attempts,
+        "Restarts in total.";
+    "restart-strategy.fixed-delay.delay" = restart.fixed_delay.delay,
+        "Pause before each restart.";
+    "restart-strategy.failure-rate.max-failures-per-interval" = restart.failure_rate.max_failures_per_interval,
+        "Failures within an interval that still lead to a restart.",
+        "at least 1" => |v| *v >= 1;
+    "restart-strategy.failure-rate.failure-rate-interval" = restart.failure_rate.interval,
+        "Length of the sliding interval.",
+        "more than 0ms" => |v| !v.is_zero();
+    "restart-strategy.failure-rate.delay" = restart.failure_rate.delay,
+        "Pause before each restart.";
+    "restart-strategy.exponential-delay.initial-backoff" = restart.exponential_delay.initial_backoff,
+        "The first pause.",
+        "at least 1ms" => |v| *v >= Duration::from_millis(1);
+    "restart-strategy.exponential-delay.max-backoff" = restart.exponential_delay.max_backoff,
+        "The longest pause.",
+        "at least 1ms" => |v| *v >= Duration::from_millis(1);
+    "restart-strategy.exponential-delay.backoff-multiplier" = restart.exponential_delay.backoff_multiplier,
+        "Each pause is this many times the one before.",
+        "more than 1" => |v| *v > 1.0;
+    "restart-strategy.exponential-delay.reset-backoff-threshold" = restart.exponential_delay.reset_backoff_threshold,
+        "After running this long without a failure the next pause is the first one again.",
+        "at least 1ms" => |v| *v >= Duration::from_millis(1);
+    "restart-strategy.exponential-delay.jitter-factor" = restart.exponential_delay.jitter_factor,
+        "Share of a pause by which it varies at random.",
+        "from 0 to 1" => |v| (0.0..=1.0).contains(v);
+    "restart-strategy.exponential-delay.attempts-before-reset-backoff" = restart.exponential_delay.attempts_before_reset,
+        "Restarts without a quiet time between them; none for any number.",
+        "at least 1" => |v| v.is_none_or(|n| n >= 1);
+    "parallelism.default" = pipeline.parallelism,
+        "Subtasks of an operator that does not say otherwise. Option `-p`.",
+        "from 1 to 32768" => |v| (1..=MOST_KEY_GROUPS).contains(v);
+    "pipeline.max-parallelism" = pipeline.max_parallelism,
+        "Number of key groups: the highest parallelism for the whole life of the state. By default from the parallelism, at least 128, or as the restored checkpoint has it.",
+        "from 1 to 32768" => |v| v.is_none_or(|n| (1..=MOST_KEY_GROUPS).contains(&n));
+    "execution.buffer-timeout.interval" ["execution.buffer-timeout"] = exchange.buffer_timeout,
+        "A buffer that does not fill is handed on after this at the latest; an idle subtask hands it on at once.",
+        "more than 0ms" => |v| !v.is_zero();
+    "exchange.segment-size" = exchange.segment_size,
+        "Size of the buffers in which records travel between subtasks.",
+        "from 1kb to 16mb" => |v| (ByteSize::kb(1)..=ByteSize::mb(16)).contains(v);
+    "exchange.ring-segments" = exchange.ring_segments,
+        "Buffers that one connection between two subtasks holds.",
+        "from 2 to 4096" => |v| (2..=4096).contains(v);
+    "task.threads" = task.threads,
+        "Which threads run subtasks: one for each subtask, one for each core, or the first while cores suffice.";
+    "task.wait-strategy" = task.wait_strategy,
+        "What a thread does that finds nothing to do.";
+    "task.pinning" = task.pinning,
+        "Whether a thread stays on one core.";
+    "task.local-dir" = task.local_dir,
+        "Directory for files that need not outlive the process. By default the system's temporary directory.";
+    "web.checkpoints.history" = checkpointing.history,
+        "Checkpoints that the history remembers.",
+        "from 1 to 10000" => |v| (1..=10_000).contains(v);
+}
+
+/// Keys (or, with a dot at the end, groups of keys) that are known and not there yet. They are refused with these
+/// words, so that nobody takes them for misspelt or, worse, for working.
+pub(super) static NOT_YET: &[&str] = &[
+    "execution.checkpointing.interval-during-backlog",
+    "execution.checkpointing.unaligned",
+    "execution.checkpointing.unaligned.",
+    "execution.checkpointing.aligned-checkpoint-timeout",
+    "execution.checkpointing.alignment-timeout",
+    "execution.checkpointing.alignment.max-spill",
+    "execution.checkpointing.savepoint-dir",
+    "state.savepoints.dir",
+    "execution.checkpointing.incremental",
+    "state.backend.incremental",
+    "execution.checkpointing.local-backup.",
+    "execution.state-recovery.from-local",
+    "state.backend.local-recovery",
+    "taskmanager.state.local.root-dirs",
+    "execution.checkpointing.create-subdir",
+    "execution.checkpointing.cleaner.parallel-mode",
+    "execution.checkpointing.snapshot-compression",
+    "execution.checkpointing.file-merging.",
+    "execution.checkpointing.prefer-checkpoint-for-recovery",
+    "execution.state-recovery.without-channel-state.checkpoint-id",
+    "execution.checkpointing.recover-without-channel-state.checkpoint-id",
+    "state.backend.async",
+    "state.backend.rocksdb.",
+    "state.backend.paged.",
+    "state.backend.changelog.",
+    "state.changelog.",
+    "jobmanager.execution.failover-strategy",
+    "pipeline.auto-generate-uids",
+    "pipeline.auto-watermark-interval",
+    "pipeline.object-reuse",
+    "pipeline.watermark-alignment.",
+    "taskmanager.network.memory.buffer-debloat.",
+];
+
+/// Whether the name is one of [`NOT_YET`].
+pub(super) fn is_not_yet(name: &str) -> bool {
+    NOT_YET.iter().any(|known| if known.ends_with('.') { name.starts_with(known) } else { name == *known })
+}

@@ -1,0 +1,266 @@
+use super::*;
+use millstream_io::error::{Class, ConnectorError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+fn define(pairs: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    Config::from_pairs(pairs.iter().copied(), Origin::Define)
+}
+
+#[test]
+fn ms_082_an_unknown_key_is_refused_with_the_one_that_was_meant() {
+    let refused = define(&[("checkpoint_intervall", "10s")]).unwrap_err();
+    assert_eq!(refused.problem, Problem::Unknown(Some("execution.checkpointing.interval")));
+    let text = refused.to_string();
+    assert_eq!(text, "configuration: checkpoint_intervall = 10s (on the command line): no such key");
+    assert_eq!(define(&[("colour", "red")]).unwrap_err().problem, Problem::Unknown(None));
+}
+
+#[test]
+fn ms_082_intervals_are_taken_with_their_meaning_or_refused_by_name() {
+    let interval = "execution.checkpointing.interval";
+    for value in ["0", "-1s", "10", "1e3ms", "99999999999999d"] {
+        let refused = define(&[(interval, value)]).unwrap_err();
+        assert_eq!((refused.key.as_str(), refused.value.as_str()), (interval, value));
+        assert!(matches!(refused.problem, Problem::Value(_)), "{value}: {refused}");
+    }
+    for value in ["0ms", "9ms", "9999us"] {
+        let refused = define(&[(interval, value)]).unwrap().validate().unwrap_err();
+        assert_eq!(
+            refused.problem,
+            Problem::Value("out of range, allowed is at least 10ms".to_owned()),
+            "{value}"
+        );
+    }
+    let config = define(&[(interval, "10 ms")]).unwrap();
+    config.validate().unwrap();
+    assert_eq!(config.checkpointing.interval, Some(Duration::from_millis(10)));
+}
+
+#[test]
+fn cf_01_the_stronger_origin_wins_in_whatever_order_they_come() {
+    let key = "execution.checkpointing.num-retained";
+    let given = [(Origin::File, "2"), (Origin::Code, "3"), (Origin::Define, "4")];
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let mut config = Config::new();
+        for i in order {
+            config.set(key, given[i].1, given[i].0).unwrap();
+        }
+        assert_eq!(config.checkpointing.num_retained, 4, "{order:?}");
+    }
+    let mut config = Config::new();
+    config.set(key, "3", Origin::Code).unwrap();
+    config.set(key, "2", Origin::File).unwrap();
+    assert_eq!(config.checkpointing.num_retained, 3);
+}
+
+#[test]
+fn cf_01_a_weaker_value_that_is_wrong_is_refused_all_the_same() {
+    let mut config = define(&[("execution.checkpointing.num-retained", "4")]).unwrap();
+    assert!(config.set("execution.checkpointing.num-retained", "many", Origin::File).is_err());
+}
+
+#[test]
+fn cf_01_a_program_changes_what_the_command_line_left_open() {
+    let mut config = define(&[("parallelism.default", "2")]).unwrap();
+    config.set("execution.checkpointing.timeout", "20s", Origin::File).unwrap();
+    config.edit(|s| {
+        s.pipeline.parallelism = 8;
+        s.checkpointing.timeout = Duration::from_secs(30);
+        s.task.local_dir = Some(PathBuf::from("/tmp/here"));
+    });
+    assert_eq!(config.pipeline.parallelism, 2);
+    assert_eq!(config.checkpointing.timeout, Duration::from_secs(30));
+    assert_eq!(config.task.local_dir.as_deref(), Some(Path::new("/tmp/here")));
+    config.set("execution.checkpointing.timeout", "40s", Origin::File).unwrap();
+    assert_eq!(config.checkpointing.timeout, Duration::from_secs(30));
+}
+
+#[test]
+fn cf_01_of_an_old_and_a_new_name_the_new_one_counts() {
+    let (old, new) = ("state.checkpoints.num-retained", "execution.checkpointing.num-retained");
+    for pairs in [[(old, "2"), (new, "3")], [(new, "3"), (old, "2")]] {
+        let config = define(&pairs).unwrap();
+        assert_eq!(config.checkpointing.num_retained, 3);
+        assert_eq!(config.warnings().len(), 1);
+    }
+    let config = define(&[(old, "5")]).unwrap();
+    assert_eq!((config.checkpointing.num_retained, config.warnings().len()), (5, 0));
+}
+
+#[test]
+fn cf_01_every_old_name_sets_its_key() {
+    for (old, value, new) in [
+        ("state.checkpoints.dir", "/ck", "execution.checkpointing.dir"),
+        ("state.checkpoint-storage", "jobmanager", "execution.checkpointing.storage"),
+        ("state.storage.fs.memory-threshold", "1kb", "execution.checkpointing.data-inline-threshold"),
+        ("state.backend.fs.memory-threshold", "1kb", "execution.checkpointing.data-inline-threshold"),
+        ("state.storage.fs.write-buffer-size", "8kb", "execution.checkpointing.write-buffer-size"),
+        ("execution.savepoint.path", "/sp", "execution.state-recovery.path"),
+        (
+            "execution.savepoint.ignore-unclaimed-state",
+            "true",
+            "execution.state-recovery.ignore-unclaimed-state",
+        ),
+        ("execution.savepoint-restore-mode", "claim", "execution.state-recovery.claim-mode"),
+        ("state.backend", "hashmap", "state.backend.type"),
+        ("restart-strategy", "none", "restart-strategy.type"),
+    ] {
+        let config = define(&[(old, value)]).unwrap();
+        assert_eq!(config.origin(Key::named(new).unwrap()), Origin::Define, "{old}");
+    }
+}
+
+#[test]
+fn rs_06_names_of_restart_strategies() {
+    for (names, kind) in [
+        (["none", "off", "disable"].as_slice(), RestartKind::None),
+        (&["fixed-delay", "fixeddelay"], RestartKind::FixedDelay),
+        (&["failure-rate", "failurerate", "FAILURE_RATE"], RestartKind::FailureRate),
+        (&["exponential-delay", "exponentialdelay"], RestartKind::ExponentialDelay),
+    ] {
+        for name in names {
+            let config = define(&[("restart-strategy.type", name)]).unwrap();
+            assert_eq!(config.restart.kind, kind, "{name}");
+        }
+    }
+    assert!(define(&[("restart-strategy.type", "sometimes")]).is_err());
+    assert_eq!(Config::new().restart.kind, RestartKind::Auto);
+}
+
+#[test]
+fn er_20_an_unknown_state_backend_is_refused_by_name() {
+    let refused = define(&[("state.backend.type", "rocksdb")]).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "configuration: state.backend.type = rocksdb (on the command line): expected hashmap"
+    );
+}
+
+#[test]
+fn keys_of_later_work_are_not_taken_for_misspelt() {
+    for name in [
+        "execution.checkpointing.unaligned.enabled",
+        "execution.checkpointing.unaligned",
+        "execution.checkpointing.incremental",
+        "state.backend.paged.memory",
+        "execution.checkpointing.alignment.max-spill",
+    ] {
+        assert_eq!(define(&[(name, "true")]).unwrap_err().problem, Problem::NotYet, "{name}");
+    }
+}
+
+#[test]
+fn ms_025_parallelism_is_at_least_one_and_at_most_the_key_groups() {
+    for value in ["-1", "", "1.5", "4294967296", "+2"] {
+        assert!(define(&[("parallelism.default", value)]).is_err(), "{value}");
+    }
+    for value in ["0", "32769"] {
+        assert!(define(&[("parallelism.default", value)]).unwrap().validate().is_err(), "{value}");
+    }
+    let config = define(&[("parallelism.default", "129"), ("pipeline.max-parallelism", "128")]).unwrap();
+    let refused = config.validate().unwrap_err().to_string();
+    assert!(refused.contains("129") && refused.contains("128"), "{refused}");
+}
+
+#[test]
+fn settings_that_contradict_each_other_are_refused() {
+    for pairs in [
+        [("execution.checkpointing.storage", "filesystem"), ("execution.checkpointing.interval", "1s")],
+        [("execution.state-recovery.fresh", "true"), ("execution.state-recovery.path", "/x")],
+        [
+            ("restart-strategy.exponential-delay.initial-backoff", "2min"),
+            ("restart-strategy.exponential-delay.max-backoff", "1min"),
+        ],
+    ] {
+        assert!(define(&pairs).unwrap().validate().is_err(), "{pairs:?}");
+    }
+}
+
+#[test]
+fn a_refused_configuration_is_of_the_class_that_refuses_the_start() {
+    let refused = ConnectorError::from(define(&[("paralelism.default", "1")]).unwrap_err());
+    assert_eq!(refused.class, Class::Refuse);
+    assert_eq!(refused.hint.as_deref(), Some("did you mean parallelism.default?"));
+}
+
+#[test]
+fn every_default_is_within_its_limit_and_reads_back_as_itself() {
+    Config::new().validate().unwrap();
+    let defaults = Settings::default();
+    for key in KEYS {
+        let mut settings = Settings::default();
+        key.parse(&mut settings, &key.show(&defaults))
+            .unwrap_or_else(|cause| panic!("{}: {cause}", key.name));
+        assert_eq!(settings, defaults, "{}", key.name);
+    }
+}
+
+#[test]
+fn every_name_is_given_once() {
+    let mut names: Vec<&str> =
+        KEYS.iter().flat_map(|key| std::iter::once(&key.name).chain(key.old).copied()).collect();
+    assert!(names.iter().all(|name| !keys::is_not_yet(name)));
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all);
+}
+
+/// Defaults of section 10 of the semantics page, rulings 9 and 24, and section 6 of the architecture page.
+#[test]
+fn defaults_are_those_of_the_specification() {
+    let defaults = Settings::default();
+    for (name, value) in [
+        ("execution.checkpointing.interval", "none"),
+        ("execution.checkpointing.mode", "EXACTLY_ONCE"),
+        ("execution.checkpointing.timeout", "10min"),
+        ("execution.checkpointing.min-pause", "0ms"),
+        ("execution.checkpointing.max-concurrent-checkpoints", "1"),
+        ("execution.checkpointing.tolerable-failed-checkpoints", "0"),
+        ("execution.checkpointing.externalized-checkpoint-retention", "DELETE_ON_CANCELLATION"),
+        ("execution.checkpointing.num-retained", "1"),
+        ("execution.checkpointing.data-inline-threshold", "20kb"),
+        ("execution.checkpointing.write-buffer-size", "4kb"),
+        ("execution.checkpointing.checkpoints-after-tasks-finish", "true"),
+        ("execution.checkpointing.alignment.memory", "4mb"),
+        ("state.backend.type", "hashmap"),
+        ("restart-strategy.type", "auto"),
+        ("restart-strategy.fixed-delay.attempts", "1"),
+        ("restart-strategy.fixed-delay.delay", "1s"),
+        ("restart-strategy.failure-rate.max-failures-per-interval", "1"),
+        ("restart-strategy.failure-rate.failure-rate-interval", "1min"),
+        ("restart-strategy.failure-rate.delay", "1s"),
+        ("restart-strategy.exponential-delay.initial-backoff", "1s"),
+        ("restart-strategy.exponential-delay.max-backoff", "1min"),
+        ("restart-strategy.exponential-delay.backoff-multiplier", "1.5"),
+        ("restart-strategy.exponential-delay.reset-backoff-threshold", "1h"),
+        ("restart-strategy.exponential-delay.jitter-factor", "0.1"),
+        ("restart-strategy.exponential-delay.attempts-before-reset-backoff", "none"),
+        ("parallelism.default", "1"),
+        ("execution.buffer-timeout.interval", "100ms"),
+        ("exchange.segment-size", "32kb"),
+        ("exchange.ring-segments", "16"),
+        ("task.threads", "auto"),
+        ("task.wait-strategy", "adaptive"),
+        ("task.pinning", "true"),
+        ("web.checkpoints.history", "10"),
+    ] {
+        assert_eq!(Key::named(name).unwrap().show(&defaults), value, "{name}");
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test compares a page of the repository with the code")]
+fn the_reference_page_is_the_one_the_code_writes() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
+    if std::env::var_os("MILLSTREAM_WRITE_REFERENCE").is_some() {
+        std::fs::create_dir_all(page.parent().unwrap()).unwrap();
+        std::fs::write(&page, reference()).unwrap();
+    }
+    let written = String::from_utf8(std::fs::read(&page).unwrap()).unwrap();
+    assert!(
+        written == reference(),
+        "rewrite it with MILLSTREAM_WRITE_REFERENCE=1 cargo test -p millstream config"
+    );
+}

@@ -5,6 +5,14 @@
 //! [`Storage::sync_dir`] of its directory, content with [`WriteFile::sync`]. A killed process loses nothing of the
 //! live image; a power cut may lose everything that is not durable, in any order.
 
+mod disk;
+mod memory;
+#[cfg(test)]
+mod tests;
+
+pub use disk::DiskStorage;
+pub use memory::MemoryStorage;
+
 use crate::error::StorageError;
 use std::path::{Path, PathBuf};
 
@@ -59,7 +67,18 @@ pub trait WriteFile: Send {
     /// Makes the content durable. After an error nothing may be assumed durable, and the file must be given up: a
     /// second sync could succeed although data was lost.
     fn sync(&mut self) -> Result<()>;
+
+    /// Work that makes durable what has been appended up to now, for another thread to do while this one goes on
+    /// appending. When it fails in [`Outcome::Indeterminate`](crate::error::Outcome::Indeterminate) the file must be
+    /// given up, and it gives itself up: every later operation on it fails.
+    ///
+    /// # Errors
+    /// An earlier sync failed, or the system has no handle left.
+    fn syncer(&self) -> Result<Syncer>;
 }
+
+/// Background work that makes content durable: see [`WriteFile::syncer`].
+pub type Syncer = Box<dyn FnOnce() -> Result<()> + Send>;
 
 /// A held lock; gone when dropped, and with its process.
 pub trait Lock: Send + Sync {}
@@ -148,4 +167,12 @@ pub fn remove_tree(storage: &dyn Storage, dir: &Path) -> Result<()> {
         }
     }
     storage.remove_dir(dir)
+}
+
+/// Why a file cannot be cut to `len`.
+fn too_short(present: u64, len: u64) -> std::io::Error {
+    std::io::Error::new(
+        std::io::ErrorKind::UnexpectedEof,
+        format!("the file has {present} bytes, fewer than the {len} it must have"),
+    )
 }

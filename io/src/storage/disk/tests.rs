@@ -1,0 +1,87 @@
+use super::*;
+use crate::error::Outcome;
+use crate::storage::read_all;
+
+/// The way of file systems that cannot rename without replacing.
+#[test]
+fn rename_by_link_moves_and_never_replaces() {
+    let dir = tempfile::tempdir().unwrap();
+    let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+    let storage = DiskStorage::new();
+    storage.create(&from).unwrap().append(b"x").unwrap();
+    rename_by_link(&from, &to).unwrap();
+    assert_eq!(read_all(&storage, &to).unwrap(), b"x");
+    assert!(storage.stat(&from).is_err());
+
+    storage.create(&from).unwrap().append(b"new").unwrap();
+    assert_eq!(rename_by_link(&from, &to).unwrap_err().kind(), ErrorKind::AlreadyExists);
+    assert_eq!(read_all(&storage, &to).unwrap(), b"x");
+    assert_eq!(read_all(&storage, &from).unwrap(), b"new");
+}
+
+#[test]
+fn rename_by_link_goes_on_after_a_crash_between_its_steps() {
+    let dir = tempfile::tempdir().unwrap();
+    let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+    let storage = DiskStorage::new();
+    storage.create(&from).unwrap().append(b"x").unwrap();
+    fs::hard_link(&from, &to).unwrap();
+    rename_by_link(&from, &to).unwrap();
+    assert!(storage.stat(&from).is_err());
+    assert_eq!(read_all(&storage, &to).unwrap(), b"x");
+}
+
+/// `/dev/full` answers every write as a full disk does (MS-069).
+#[test]
+fn a_full_disk_is_named_by_path_and_cause() {
+    let path = Path::new("/dev/full");
+    let Ok(file) = OpenOptions::new().write(true).open(path) else {
+        eprintln!("skipped: no /dev/full here");
+        return;
+    };
+    let error = DiskWriter::new(file, path).append(b"x").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::StorageFull);
+    assert_eq!(error.to_string(), "write /dev/full: No space left on device (os error 28)");
+}
+
+/// A pipe cannot be synced: the system answers EINVAL, which stands for any failed sync here.
+#[test]
+fn a_failed_sync_is_never_tried_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let file = OpenOptions::new().read(true).write(true).open(&path).unwrap();
+    let mut writer = DiskWriter::new(file, &path);
+    writer.append(b"x").unwrap();
+    let syncer = writer.syncer().unwrap();
+    let second = writer.syncer().unwrap();
+    let error = syncer().unwrap_err();
+    assert_eq!((error.operation, error.outcome), ("sync", Outcome::Indeterminate));
+    for error in [second().unwrap_err(), writer.append(b"y").unwrap_err(), writer.sync().unwrap_err()] {
+        assert!(error.to_string().contains("an earlier sync of this file failed"), "{error}");
+    }
+    assert!(writer.syncer().is_err());
+}
+
+#[test]
+fn a_directory_that_only_a_killed_process_made_is_synced_by_the_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a");
+    fs::create_dir(&path).unwrap();
+    let storage = DiskStorage::new();
+    storage.create_dir_all(&path).unwrap();
+    assert!(storage.known.lock().contains(&path));
+    storage.create_dir_all(&path.join("b/c")).unwrap();
+    assert!(storage.known.lock().contains(&path.join("b/c")));
+}
+
+#[test]
+fn temporaries_left_by_a_process_of_the_same_number_are_stepped_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("m");
+    let (_, temp) = create_temporary(&path).unwrap();
+    let name = temp.file_name().unwrap().to_str().unwrap();
+    assert!(name.starts_with(".m.") && name.ends_with(".tmp"), "{name}");
+    let (_, other) = create_temporary(&path).unwrap();
+    assert_ne!(temp, other);
+}

@@ -3,13 +3,21 @@
 //! This crate knows keys, key groups and snapshots; it sees parallelism as a number and knows nothing of barriers,
 //! graphs or threads. What decides does no I/O; what does I/O goes through
 //! [`millstream_io::storage::Storage`]. The formats stand in `docs/format.md`, byte by byte.
+//!
+//! Keyed state is kept by a [`keyed::KeyedBackend`], one table for one state of one subtask. [`key_group`] says which
+//! subtask owns which key, [`redistribute`] how list state is given out after a restore.
 
 pub mod descriptor;
 pub mod job_id;
+pub mod key_group;
+pub mod keyed;
 pub mod metadata;
 pub mod operator_id;
+pub mod redistribute;
 
 pub use descriptor::{ListDescriptor, StateDescriptor, StateKind};
 pub use job_id::JobId;
+pub use key_group::{Grouping, KeyGroup, KeyGroupRange, Parallelism, ParallelismError, Router};
+pub use keyed::{Entry, GroupChunk, KeyedBackend, KeyedSnapshot, RestoreError};
 pub use metadata::Metadata;
 pub use operator_id::OperatorId;

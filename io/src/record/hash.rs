@@ -55,9 +55,13 @@ pub fn hash_bytes(bytes: &[u8]) -> u64 {
     fold(h, C)
 }
 
-/// First and last eight bytes of at most sixteen; both the zero-extended whole when there are fewer than eight.
+/// First and last eight bytes of at most sixteen; both the zero-extended whole when there are fewer than eight. With
+/// the length these say all of a short key, so that tables can keep and compare it as two words.
+///
+/// # Panics
+/// May panic, or answer with parts only, when there are more than sixteen bytes.
 #[inline(always)]
-pub(crate) fn ends(bytes: &[u8]) -> (u64, u64) {
+pub fn ends(bytes: &[u8]) -> (u64, u64) {
     let n = bytes.len();
     debug_assert!(n <= 16);
     if n >= 8 {

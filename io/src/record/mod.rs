@@ -17,7 +17,7 @@ mod tuple;
 mod view;
 
 pub use error::DecodeError;
-pub use hash::{hash_bytes, hash_word};
+pub use hash::{ends, hash_bytes, hash_word};
 pub use key::Key;
 pub use row::Row;
 pub use schema::{Field, Schema, Variant};

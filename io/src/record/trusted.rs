@@ -95,6 +95,21 @@ pub trait KeyWire: Wire {
     /// The bytes must come from `with_bytes` of this type.
     unsafe fn from_key_bytes(bytes: &[u8], trust: Trust) -> Self::View<'_>;
 
+    /// The view of bytes that [`KeyWire::with_bytes`] gave, checked.
+    ///
+    /// # Errors
+    /// [`DecodeError`] when the bytes are no key of this type.
+    fn parse_key_bytes(bytes: &[u8]) -> Result<Self::View<'_>, DecodeError> {
+        let (view, used) = Self::parse(bytes)?;
+        if used == bytes.len() { Ok(view) } else { Err(DecodeError::Trailing(bytes.len() - used)) }
+    }
+
+    /// Appends the encoding of the key whose [`KeyWire::with_bytes`] gave `bytes`.
+    #[inline]
+    fn append_key_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+        out.extend_from_slice(bytes);
+    }
+
     /// The fixed hash of a key.
     #[inline(always)]
     fn hash(view: Self::View<'_>) -> u64 {
@@ -305,6 +320,13 @@ impl KeyWire for Blob {
     unsafe fn from_key_bytes(bytes: &[u8], _: Trust) -> Self::View<'_> {
         bytes
     }
+    fn parse_key_bytes(bytes: &[u8]) -> Result<Self::View<'_>, DecodeError> {
+        Ok(bytes)
+    }
+    #[inline]
+    fn append_key_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+        append::<Self>(bytes, out);
+    }
 }
 
 /// Texts: like [`Blob`], always valid UTF-8.
@@ -347,5 +369,12 @@ impl KeyWire for Text {
     unsafe fn from_key_bytes(bytes: &[u8], _: Trust) -> Self::View<'_> {
         // SAFETY: the key bytes of a text are its content, which is valid UTF-8.
         unsafe { std::str::from_utf8_unchecked(bytes) }
+    }
+    fn parse_key_bytes(bytes: &[u8]) -> Result<Self::View<'_>, DecodeError> {
+        std::str::from_utf8(bytes).map_err(|_| DecodeError::Utf8)
+    }
+    #[inline]
+    fn append_key_bytes(bytes: &[u8], out: &mut Vec<u8>) {
+        Blob::append_key_bytes(bytes, out);
     }
 }

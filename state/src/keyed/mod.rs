@@ -1,0 +1,74 @@
+//! Keyed state: what an operator keeps for each key, and the contract of what keeps it.
+
+pub mod batch;
+mod entry;
+mod restore;
+mod snapshot;
+
+pub use entry::Entry;
+pub use restore::RestoreError;
+pub use snapshot::{GroupChunk, KeyedSnapshot};
+
+use crate::key_group::KeyGroup;
+use millstream_io::record::{Key, Record};
+
+/// One state of one keyed operator on one subtask: for each key in the subtask's key groups a value, or none.
+///
+/// **Hashes.** Every `hash` is [`Key::hash`] of the key; its low 16 bits do not count, so that the slot of a
+/// segment's row may be passed as it is.
+///
+/// **Snapshots** (CP-24). [`freeze`](Self::freeze) takes constant time. From then on the backend keeps the state as it
+/// was at that moment, encoding what is about to change just before it changes; the owner has the rest encoded in
+/// small portions by [`drain`](Self::drain), between batches of records, and then calls
+/// [`take_snapshot`](Self::take_snapshot). One freeze at a time: a barrier that comes during a drain finishes the
+/// drain first.
+pub trait KeyedBackend<K: Key, V: Record>: Send + 'static {
+    /// Keys that have a value.
+    fn len(&self) -> usize;
+
+    /// Whether no key has a value.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether the state outgrew the caches near the core, so that prefetching pays.
+    fn big(&self) -> bool;
+
+    /// Asks the memory for what [`with`](Self::with) of this hash will touch.
+    fn prefetch(&self, hash: u64);
+
+    /// Calls `f` with the value of `key`, which is first put there (as its default) when there is none.
+    ///
+    /// The hot path: with no snapshot under way, one lookup.
+    fn with<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R;
+
+    /// Calls `f` once for every key that has a value, in no particular order.
+    fn for_each(&mut self, f: impl FnMut(K::Ref<'_>, &mut V));
+
+    /// Barrier: what a snapshot holds is the state as of now. Constant time.
+    ///
+    /// # Panics
+    /// When a freeze is under way whose snapshot was neither taken nor abandoned.
+    fn freeze(&mut self);
+
+    /// Encodes some more of the frozen state, looking at about `budget` places. Returns whether all of it is
+    /// encoded; `true` at once when nothing is frozen.
+    fn drain(&mut self, budget: usize) -> bool;
+
+    /// The frozen state.
+    ///
+    /// # Panics
+    /// When nothing was frozen, or [`drain`](Self::drain) has not yet returned `true`.
+    fn take_snapshot(&mut self) -> KeyedSnapshot;
+
+    /// Forgets the frozen state, because its checkpoint was aborted. Does nothing when nothing is frozen.
+    fn abandon(&mut self);
+
+    /// Adds one key group's entries from a snapshot. A group that this subtask does not own is left out without a
+    /// look at its bytes (KG-05).
+    ///
+    /// # Errors
+    /// [`RestoreError`] when the bytes are not what a snapshot of this state would hold; what was added before the
+    /// fault stays, the backend must be given up.
+    fn restore(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError>;
+}

@@ -1,0 +1,87 @@
+//! Reading a snapshot's entries back: every byte is checked once (ruling 15).
+
+use crate::key_group::{Grouping, KeyGroup};
+use millstream_io::record::{DecodeError, Key, Record};
+use thiserror::Error;
+
+/// A snapshot's bytes are not what a snapshot of this state would hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum RestoreError {
+    /// A key or value cannot be read.
+    #[error("key group {group}: the {part} of entry {entry}, at byte {at}: {cause}")]
+    Decode {
+        /// The key group.
+        group: KeyGroup,
+        /// `key` or `value`.
+        part: &'static str,
+        /// Index of the entry.
+        entry: u64,
+        /// Where it begins.
+        at: usize,
+        /// What is wrong.
+        cause: DecodeError,
+    },
+    /// Bytes are left over after the last entry.
+    #[error("key group {group}: {left} bytes remain after the last of {entries} entries")]
+    Trailing {
+        /// The key group.
+        group: KeyGroup,
+        /// Entries that were to be there.
+        entries: u64,
+        /// Bytes left over.
+        left: usize,
+    },
+    /// A key that belongs to another group.
+    #[error("key group {group}: the key of entry {entry}, at byte {at}, belongs to key group {belongs}")]
+    Misplaced {
+        /// The key group.
+        group: KeyGroup,
+        /// Index of the entry.
+        entry: u64,
+        /// Where it begins.
+        at: usize,
+        /// The group that the key's hash gives.
+        belongs: KeyGroup,
+    },
+    /// A key that was there before.
+    #[error("key group {group}: the key of entry {entry}, at byte {at}, occurs twice")]
+    Duplicate {
+        /// The key group.
+        group: KeyGroup,
+        /// Index of the entry.
+        entry: u64,
+        /// Where it begins.
+        at: usize,
+    },
+}
+
+/// Reads the entries of one key group. `add` takes hash, key and value, and says whether the key was new.
+pub(crate) fn read_entries<K: Key, V: Record>(
+    grouping: Grouping,
+    group: KeyGroup,
+    entries: u64,
+    bytes: &[u8],
+    mut add: impl FnMut(u64, K::Ref<'_>, V) -> bool,
+) -> Result<(), RestoreError> {
+    let mut at = 0;
+    for entry in 0..entries {
+        let decode = |part, at| move |cause| RestoreError::Decode { group, part, entry, at, cause };
+        let (key, key_size) = K::parse(&bytes[at..]).map_err(decode("key", at))?;
+        let value_at = at + key_size;
+        let (value, value_size) = V::parse(&bytes[value_at..]).map_err(decode("value", value_at))?;
+        let hash = K::hash(key);
+        let belongs = grouping.group(hash);
+        if belongs != group {
+            return Err(RestoreError::Misplaced { group, entry, at, belongs });
+        }
+        if !add(hash, key, V::own(value)) {
+            return Err(RestoreError::Duplicate { group, entry, at });
+        }
+        at = value_at + value_size;
+    }
+    if at < bytes.len() {
+        return Err(RestoreError::Trailing { group, entries, left: bytes.len() - at });
+    }
+    Ok(())
+}

@@ -5,6 +5,7 @@
 //! to an [`executor::Executor`]. Sources and sinks are one trait each.
 
 pub mod clock;
+pub mod connector;
 pub mod counters;
 pub mod emit;
 pub mod error;

@@ -11,10 +11,14 @@ pub mod emit;
 pub mod error;
 pub mod executor;
 pub mod id;
+pub mod prefetch;
 pub mod record;
+pub mod ring;
+pub mod segment;
 pub mod sink;
 pub mod source;
 pub mod storage;
+mod sync;
 pub mod waker;
 
 pub use record::{DecodeError, Key, Record, Row, Schema, View};

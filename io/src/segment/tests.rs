@@ -1,0 +1,165 @@
+use super::{MAX_CAPACITY, Segment, Writer};
+use crate::record::{Record, Row};
+use proptest::prelude::*;
+
+/// What a writer does with a record in the model tests.
+#[derive(Clone, Copy, Debug)]
+enum How {
+    Push,
+    Row,
+    Fill,
+}
+
+fn how() -> impl Strategy<Value = How> {
+    prop_oneof![Just(How::Push), Just(How::Row), Just(How::Fill)]
+}
+
+/// Writes `records` over segments of `capacity` as a lane does, and returns the segments in order.
+fn write<T: Record + Clone>(capacity: usize, records: &[(u64, T, How)]) -> Vec<Segment<T>> {
+    let mut writer = Writer::closed();
+    let mut out = Vec::new();
+    for (hash, record, how) in records {
+        let bytes = T::encode(record.view());
+        let push = |writer: &mut Writer<T>| match how {
+            How::Push => writer.push(*hash, record.view()),
+            How::Row => writer.push_row(*hash, Row::parse(&bytes).unwrap()),
+            How::Fill => writer.fill(&mut std::iter::once(record.clone()), |_| *hash).is_none(),
+        };
+        if push(&mut writer) {
+            continue;
+        }
+        if writer.is_closed() {
+            writer.open(Segment::new(capacity));
+        } else {
+            let full = writer.take(Segment::new(capacity));
+            if !full.is_empty() {
+                out.push(full);
+            }
+        }
+        if !push(&mut writer) {
+            assert!(writer.is_empty());
+            out.push(Segment::single(*hash, record.view()));
+        }
+    }
+    out.extend(writer.close());
+    out
+}
+
+/// The segments hold exactly the records that were written, in order, by every way of reading, in minimal room.
+fn check<T: Record + Clone + PartialEq + std::fmt::Debug>(
+    capacity: usize,
+    records: &[(u64, T, How)],
+) -> Result<(), TestCaseError> {
+    let segments = write(capacity, records);
+    let mut at = 0;
+    for segment in &segments {
+        prop_assert!(!segment.is_empty());
+        let all: Vec<T> = segment.iter_from(0).map(|row| T::own(row.view())).collect();
+        let want = &records[at..at + segment.rows()];
+        prop_assert_eq!(&all, &want.iter().map(|r| r.1.clone()).collect::<Vec<_>>());
+        for (i, (hash, record, _)) in want.iter().enumerate() {
+            prop_assert_eq!(segment.row(i).bytes(), T::encode(record.view()));
+            prop_assert_eq!(segment.iter_from(i).len(), segment.rows() - i);
+            prop_assert_eq!(segment.iter_from(i).next().unwrap().bytes(), segment.row(i).bytes());
+            let slot = Segment::<T>::HASHED.then_some(hash >> 16 << 16);
+            prop_assert_eq!(segment.hash(i), slot);
+        }
+        prop_assert!(segment.iter_from(segment.rows()).next().is_none());
+        prop_assert_eq!(segment.hash(segment.rows()), None);
+        prop_assert!(segment.bytes() <= segment.capacity());
+        prop_assert!(segment.rows() == 1 || segment.capacity() <= MAX_CAPACITY);
+        at += segment.rows();
+    }
+    prop_assert_eq!(at, records.len());
+    Ok(())
+}
+
+fn writes<T: std::fmt::Debug>(record: impl Strategy<Value = T>) -> impl Strategy<Value = Vec<(u64, T, How)>> {
+    proptest::collection::vec((any::<u64>(), record, how()), 0..200)
+}
+
+proptest! {
+    #[test]
+    fn rows_of_one_size_come_back_as_written(records in writes(any::<u64>()), capacity in 0usize..600) {
+        check(capacity, &records)?;
+    }
+
+    #[test]
+    fn rows_of_odd_size_come_back_as_written(records in writes(any::<(u8, u16)>()), capacity in 0usize..600) {
+        check(capacity, &records)?;
+    }
+
+    #[test]
+    fn rows_without_bytes_are_counted(records in writes(Just(())), capacity in 0usize..300) {
+        check(capacity, &records)?;
+    }
+
+    #[test]
+    fn rows_that_differ_come_back_as_written(records in writes(".{0,40}"), capacity in 0usize..600) {
+        check(capacity, &records)?;
+    }
+
+    #[test]
+    fn rows_that_exceed_a_segment_get_one_of_their_own(
+        lengths in proptest::collection::vec(prop_oneof![0usize..100, 60_000usize..140_000], 0..12),
+        capacity in prop_oneof![Just(64usize), Just(32 * 1024), Just(64 * 1024), Just(1 << 20)],
+    ) {
+        let record = |n: &usize| ((*n as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15), "x".repeat(*n), How::Push);
+        check(capacity, &lengths.iter().map(record).collect::<Vec<_>>())?;
+    }
+}
+
+#[test]
+fn a_segment_holds_what_the_layout_says() {
+    // 512 bytes: 64 rows of 8 bytes; rows of 4 + 12 bytes take a slot of 8 besides: 512 / 24 = 21.
+    let mut fixed = Writer::<u64>::closed();
+    fixed.open(Segment::new(512));
+    assert_eq!((0..100).take_while(|n| fixed.push(7, *n)).count(), 64);
+    let mut texts = Writer::<String>::closed();
+    texts.open(Segment::new(512));
+    assert_eq!((0..100).take_while(|_| texts.push(7, "twelve bytes")).count(), 21);
+    assert_eq!(texts.close().unwrap().bytes(), 21 * 24);
+}
+
+#[test]
+fn the_last_row_of_the_largest_segment_is_found() {
+    let mut writer = Writer::<String>::closed();
+    writer.open(Segment::new(usize::MAX));
+    let large = "x".repeat(MAX_CAPACITY - 4 - 8 - 12);
+    assert!(writer.push(1 << 20, &large) && writer.push(u64::MAX, "") && !writer.push(0, ""));
+    let segment = writer.close().unwrap();
+    assert_eq!((segment.row(0).view().len(), segment.row(1).view()), (large.len(), ""));
+    assert_eq!(segment.hash(1), Some(u64::MAX << 16));
+    assert!(!segment.is_large());
+}
+
+#[test]
+fn a_writer_refuses_until_it_is_opened_and_after_it_is_closed() {
+    let mut writer = Writer::<String>::default();
+    assert!(!writer.push(0, "a") && writer.close().is_none() && writer.is_closed());
+    writer.open(Segment::new(64));
+    assert!(writer.close().is_none() && !writer.is_closed(), "nothing written: stays open");
+    assert!(writer.push(0, "a"));
+    assert_eq!(writer.close().unwrap().rows(), 1);
+    assert!(!writer.push(0, "a") && writer.is_closed());
+    let mut nothing = Writer::<()>::closed();
+    assert!(!nothing.push(0, ()), "rows without bytes need a segment too");
+}
+
+#[test]
+fn a_reused_segment_forgets_its_rows() {
+    let mut writer = Writer::<String>::closed();
+    writer.open(Segment::new(128));
+    assert!(writer.push(1, "old"));
+    let old = writer.close().unwrap();
+    writer.open(old);
+    assert!(writer.is_empty() && writer.push(2, "new"));
+    let segment = writer.close().unwrap();
+    assert_eq!(segment.iter_from(0).map(|row| row.view()).collect::<Vec<_>>(), ["new"]);
+}
+
+#[test]
+#[should_panic(expected = "row 1 of a segment of 1")]
+fn a_row_that_is_not_there_is_refused() {
+    let _ = Segment::<u64>::single(0, 5).row(1);
+}

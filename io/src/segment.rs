@@ -21,7 +21,7 @@
 //! - where rows differ, the last `8 * rows` bytes are their slots, and `used + 8 * rows <= capacity`.
 #![expect(unsafe_code, reason = "the segment is one of the four places the architecture names")]
 
-use crate::record::trusted::{Trust, Wire};
+use crate::record::trusted::{Trust, Wire, write_at};
 use crate::record::{Record, Row};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
@@ -416,9 +416,10 @@ impl<T: Record> Cursor<T> {
         let size = T::Wire::size(wire);
         let room = self.has_room(size);
         if room {
-            // SAFETY: there is room for `size` bytes and a slot, and the sealed encoding writes exactly `size`.
+            // SAFETY: there is room for `size` bytes and a slot; `write_at` returns only when it has written exactly
+            // `size`, whatever the record's code does.
             unsafe {
-                T::Wire::write(wire, self.at, Trust::YES);
+                write_at::<T::Wire>(wire, self.at, size);
                 self.advance(hash, size);
             }
         }

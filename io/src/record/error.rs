@@ -36,6 +36,9 @@ pub enum DecodeError {
         /// What is there.
         have: usize,
     },
+    /// Lists are nested more deeply than a record may be.
+    #[error("lists are nested more deeply than 128 levels")]
+    Depth,
     /// Bytes remain after the last record.
     #[error("{0} bytes remain after the record")]
     Trailing(usize),

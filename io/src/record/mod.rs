@@ -8,6 +8,7 @@
 mod error;
 mod hash;
 mod key;
+mod list;
 mod row;
 mod scalar;
 mod schema;
@@ -16,13 +17,18 @@ pub mod trusted;
 mod tuple;
 mod view;
 
+#[cfg(test)]
+mod tests;
+
 pub use error::DecodeError;
 pub use hash::{ends, hash_bytes, hash_word};
 pub use key::Key;
 pub use row::Row;
-pub use schema::{Field, Schema, Variant};
-pub use trusted::{KeyWire, Wire};
+pub use schema::{Field, Outer, Schema, Variant};
+pub use trusted::{KeyWire, ListIter, ListRef, ListWire, Wire};
 pub use view::View;
+
+use std::fmt::Debug;
 
 /// The form in which a record's view is written: see [`Record::to_wire`].
 pub type WireView<'a, T> = <<T as Record>::Wire as Wire>::View<'a>;
@@ -32,10 +38,14 @@ pub type WireView<'a, T> = <<T as Record>::Wire as Wire>::View<'a>;
 /// Usually derived. Implementations map their view to and from a composition of built-in [`Wire`] types.
 pub trait Record: Sized + Send + 'static {
     /// What operators see: a cheap `Copy` view that borrows from the value or from encoded bytes.
-    type Ref<'a>: Copy;
+    type Ref<'a>: Copy + Debug + PartialEq;
 
     /// The built-in encoding that this type is mapped to.
     type Wire: Wire;
+
+    /// The built-in encoding of a `Vec<Self>`: [`List<Self>`](trusted::List). (Only `u8` has another one, so that the
+    /// view of a `Vec<u8>` is a `&[u8]`.)
+    type List: ListWire<Self>;
 
     /// The view of an owned value.
     fn view(&self) -> Self::Ref<'_>;
@@ -49,8 +59,13 @@ pub trait Record: Sized + Send + 'static {
     /// The view of what was written.
     fn from_wire(wire: WireView<'_, Self>) -> Self::Ref<'_>;
 
+    /// Field names and types, as a part of what `outer` stands for. Called through [`Record::schema`].
+    fn describe(outer: &mut Outer) -> Schema;
+
     /// Field names and types, as stored with a snapshot.
-    fn schema() -> Schema;
+    fn schema() -> Schema {
+        Self::describe(&mut Outer::default())
+    }
 
     /// The encoded bytes of `view`.
     fn encode(view: Self::Ref<'_>) -> Vec<u8> {

@@ -1,10 +1,11 @@
 //! Texts as records: the view of a `String` is a `&str`.
 
-use super::{Record, Schema, WireView, trusted};
+use super::{Outer, Record, Schema, WireView, trusted};
 
 impl Record for String {
     type Ref<'a> = &'a str;
     type Wire = trusted::Text;
+    type List = trusted::List<Self>;
     #[inline(always)]
     fn view(&self) -> Self::Ref<'_> {
         self
@@ -20,7 +21,7 @@ impl Record for String {
     fn from_wire(wire: WireView<'_, Self>) -> Self::Ref<'_> {
         wire
     }
-    fn schema() -> Schema {
-        Schema::Primitive("string")
+    fn describe(_: &mut Outer) -> Schema {
+        Schema::Primitive("string".into())
     }
 }

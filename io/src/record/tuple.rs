@@ -1,7 +1,7 @@
 //! Tuples as records: the view of a tuple is the tuple of the views.
 
-use super::trusted::{Cons, Nil};
-use super::{Record, Schema, WireView};
+use super::trusted::{Cons, List, Nil};
+use super::{Outer, Record, Schema, WireView};
 
 macro_rules! chain {
     () => { Nil };
@@ -25,6 +25,7 @@ macro_rules! tuple {
         impl<$($part: Record),*> Record for ($($part,)*) {
             type Ref<'a> = ($($part::Ref<'a>,)*);
             type Wire = chain!($($part)*);
+            type List = List<Self>;
             #[inline(always)]
             fn view(&self) -> Self::Ref<'_> {
                 ($(self.$index.view(),)*)
@@ -41,8 +42,8 @@ macro_rules! tuple {
             fn from_wire(pattern!($($value)*): WireView<'_, Self>) -> Self::Ref<'_> {
                 ($($part::from_wire($value),)*)
             }
-            fn schema() -> Schema {
-                Schema::Tuple(vec![$($part::schema()),*])
+            fn describe(outer: &mut Outer) -> Schema {
+                Schema::Tuple(vec![$($part::describe(outer)),*])
             }
         }
     };
@@ -56,3 +57,7 @@ tuple!(A a 0, B b 1, C c 2, D d 3, E e 4);
 tuple!(A a 0, B b 1, C c 2, D d 3, E e 4, F f 5);
 tuple!(A a 0, B b 1, C c 2, D d 3, E e 4, F f 5, G g 6);
 tuple!(A a 0, B b 1, C c 2, D d 3, E e 4, F f 5, G g 6, H h 7);
+tuple!(A a 0, B b 1, C c 2, D d 3, E e 4, F f 5, G g 6, H h 7, I i 8);
+tuple!(A a 0, B b 1, C c 2, D d 3, E e 4, F f 5, G g 6, H h 7, I i 8, J j 9);
+tuple!(A a 0, B b 1, C c 2, D d 3, E e 4, F f 5, G g 6, H h 7, I i 8, J j 9, K k 10);
+tuple!(A a 0, B b 1, C c 2, D d 3, E e 4, F f 5, G g 6, H h 7, I i 8, J j 9, K k 10, L l 11);

@@ -6,6 +6,8 @@
 //! live image; a power cut may lose everything that is not durable, in any order.
 
 mod disk;
+#[cfg(any(test, feature = "test-util"))]
+pub mod fault;
 mod memory;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,38 @@
+//! Background work: what a subtask starts and does not wait for.
+
+mod pool;
+mod step;
+#[cfg(test)]
+mod tests;
+
+pub use pool::RayonExecutor;
+pub use step::StepExecutor;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A piece of background work. It reports its outcome by itself (typically over a channel that it owns); when it
+/// panics it is dropped, and whoever waits for its report sees the other end gone.
+pub type Work = Box<dyn FnOnce() + Send>;
+
+/// Runs background work: a thread pool in a real job, steps of the schedule in a simulation.
+pub trait Executor: Send + Sync + 'static {
+    /// Takes a piece of work. Never blocks; the work runs later, on any thread, exactly once, unless the process or
+    /// the simulated process dies first.
+    fn spawn(&self, work: Work);
+}
+
+/// Runs work at once, on the thread that brings it; for tools and tests that have nothing else to do meanwhile.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InlineExecutor;
+
+impl Executor for InlineExecutor {
+    fn spawn(&self, work: Work) {
+        run(work);
+    }
+}
+
+/// Runs work; a panic ends there, after the panic hook has printed it.
+fn run(work: Work) {
+    // What the work captured is gone afterwards, so nothing half changed can be seen through it.
+    let _ = catch_unwind(AssertUnwindSafe(work));
+}

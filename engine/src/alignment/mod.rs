@@ -1,0 +1,216 @@
+//! Which barriers a subtask has seen, when it takes its snapshot, and which channels wait meanwhile: BR-03 as a pure
+//! table.
+//!
+//! The gate feeds the [`Aligner`] the events of each channel in the channel's order: an event that stands behind data
+//! which is held back is fed when that data has been replayed, so that a held channel is never heard of. It then does
+//! what the [`Alignment`] says, in the order of its fields.
+//!
+//! Invariants:
+//! - a held channel has delivered exactly the barrier of the alignment that is going on, and nothing behind it;
+//! - each id is begun at most once, and ends at most once: in a snapshot or in an abort;
+//! - ids that end come in ascending order (exactly-once), and an id at or below one seen is never begun.
+
+mod announced;
+
+use crate::checkpoint::{Barrier, CheckpointFailure, CheckpointMode};
+use announced::Announced;
+use millstream_io::id::CheckpointId;
+use std::collections::VecDeque;
+
+/// A checkpoint that this subtask takes no part in (any more).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Aborted {
+    /// The checkpoint; its cancel marker goes to all outputs.
+    pub id: CheckpointId,
+    /// What to decline it with; none where the coordinator has aborted it itself.
+    pub decline: Option<CheckpointFailure>,
+}
+
+/// What an event means for the gate, to be done in the order of the fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Alignment {
+    /// Release what was held for these, send their cancel markers downstream, decline.
+    pub aborted: Vec<Aborted>,
+    /// The first barrier of this checkpoint has arrived: the alignment time counts from now.
+    pub begun: Option<CheckpointId>,
+    /// The last one has arrived: take the snapshot now, send the barrier on, release what was held.
+    pub complete: Option<Barrier>,
+}
+
+impl Alignment {
+    /// Whether there is nothing to do but to go on (a late barrier, say: BR-07).
+    pub fn is_nothing(&self) -> bool {
+        self.aborted.is_empty() && self.begun.is_none() && self.complete.is_none()
+    }
+}
+
+/// A checkpoint of which some barriers have arrived and some have not.
+#[derive(Clone, Debug)]
+struct Aligning {
+    barrier: Barrier,
+    arrived: Vec<bool>,
+}
+
+/// The barrier state of one subtask, for one attempt.
+#[derive(Clone, Debug)]
+pub struct Aligner {
+    mode: CheckpointMode,
+    after_tasks_finish: bool,
+    /// Channels that have not ended.
+    open: Vec<bool>,
+    /// Those going on, in order of ids; at most one in exactly-once mode.
+    aligning: VecDeque<Aligning>,
+    /// The highest id begun, cancelled or aborted here.
+    seen: Option<CheckpointId>,
+    announced: Announced,
+}
+
+impl Aligner {
+    /// How many checkpoints may be going on at once in at-least-once mode (CP-22).
+    pub const MOST_AT_ONCE: usize = 50;
+
+    /// A subtask with so many input channels (a source has none). `after_tasks_finish` says whether a channel that
+    /// ends counts as having delivered its barrier (BR-10, CP-28); otherwise its end aborts what is going on.
+    pub fn new(channels: usize, mode: CheckpointMode, after_tasks_finish: bool) -> Self {
+        Self {
+            mode,
+            after_tasks_finish,
+            open: vec![true; channels],
+            aligning: VecDeque::new(),
+            seen: None,
+            announced: Announced::default(),
+        }
+    }
+
+    /// Whether the channel's data has to be held back now.
+    pub fn is_held(&self, channel: usize) -> bool {
+        self.mode == CheckpointMode::ExactlyOnce && self.aligning.front().is_some_and(|a| a.arrived[channel])
+    }
+
+    /// The oldest checkpoint whose barriers are being waited for.
+    pub fn aligning(&self) -> Option<CheckpointId> {
+        self.aligning.front().map(|a| a.barrier.id)
+    }
+
+    /// A barrier has arrived on a channel.
+    pub fn barrier(&mut self, channel: usize, barrier: Barrier) -> Alignment {
+        self.arrived(Some(channel), barrier)
+    }
+
+    /// The coordinator has triggered this subtask directly: it is a source, or all its channels have ended.
+    pub fn trigger(&mut self, barrier: Barrier) -> Alignment {
+        self.arrived(None, barrier)
+    }
+
+    fn arrived(&mut self, channel: Option<usize>, barrier: Barrier) -> Alignment {
+        let mut out = Alignment::default();
+        if self.seen < Some(barrier.id) {
+            self.begin(barrier, &mut out);
+        }
+        if let Some(going_on) = self.aligning.iter_mut().find(|a| a.barrier.id == barrier.id) {
+            if let Some(channel) = channel {
+                going_on.arrived[channel] = true;
+            }
+            self.complete(&mut out);
+        }
+        out
+    }
+
+    /// The upstream of a channel will not send this checkpoint's barrier.
+    pub fn cancel(&mut self, _channel: usize, id: CheckpointId) -> Alignment {
+        let mut out = Alignment::default();
+        if self.seen < Some(id) {
+            self.see(id, &mut out);
+            let told = self.announced.take(id);
+            let decline = (!told).then_some(CheckpointFailure::CancelMarker);
+            out.aborted.push(Aborted { id, decline });
+        } else {
+            self.drop_one(id, Some(CheckpointFailure::CancelMarker), &mut out);
+        }
+        out
+    }
+
+    /// A channel has ended: nothing more comes from it.
+    pub fn end(&mut self, channel: usize) -> Alignment {
+        let mut out = Alignment::default();
+        self.open[channel] = false;
+        if !self.after_tasks_finish {
+            self.drop_while(|_| true, CheckpointFailure::InputEnded, &mut out);
+        }
+        self.complete(&mut out);
+        out
+    }
+
+    /// The coordinator has aborted a checkpoint (CP-16). One of which nothing was seen yet is remembered: when its
+    /// barrier comes there is no snapshot, and its cancel marker goes downstream.
+    pub fn abort(&mut self, id: CheckpointId) -> Alignment {
+        let mut out = Alignment::default();
+        if self.seen < Some(id) {
+            self.announced.add(id);
+        } else {
+            self.drop_one(id, None, &mut out);
+        }
+        out
+    }
+
+    /// More is held back than is allowed (D6, ruling 9).
+    pub fn overflow(&mut self, held: u64, limit: u64) -> Alignment {
+        let mut out = Alignment::default();
+        if self.mode == CheckpointMode::ExactlyOnce {
+            self.drop_while(|_| true, CheckpointFailure::AlignmentLimit { held, limit }, &mut out);
+        }
+        out
+    }
+
+    /// The first sight of a new checkpoint.
+    fn begin(&mut self, barrier: Barrier, out: &mut Alignment) {
+        self.see(barrier.id, out);
+        if self.announced.take(barrier.id) {
+            out.aborted.push(Aborted { id: barrier.id, decline: None });
+            return;
+        }
+        if self.aligning.len() == Self::MOST_AT_ONCE {
+            let oldest = self.aligning[0].barrier.id;
+            self.drop_while(|id| id == oldest, CheckpointFailure::NewerBarrier { newer: barrier.id }, out);
+        }
+        self.aligning.push_back(Aligning { barrier, arrived: vec![false; self.open.len()] });
+        out.begun = Some(barrier.id);
+    }
+
+    /// A newer id ends the alignment of an older one: where channels wait, its barrier can only be lost (BR-06).
+    fn see(&mut self, id: CheckpointId, out: &mut Alignment) {
+        self.seen = Some(id);
+        self.announced.forget_below(id);
+        if self.mode == CheckpointMode::ExactlyOnce {
+            self.drop_while(|_| true, CheckpointFailure::NewerBarrier { newer: id }, out);
+        }
+    }
+
+    /// Completes the newest that has all barriers of the channels still open, and drops those older than it.
+    fn complete(&mut self, out: &mut Alignment) {
+        let all = |a: &Aligning| self.open.iter().zip(&a.arrived).all(|(open, arrived)| *arrived || !*open);
+        let Some(at) = self.aligning.iter().rposition(all) else { return };
+        let id = self.aligning[at].barrier.id;
+        self.drop_while(|older| older < id, CheckpointFailure::NewerBarrier { newer: id }, out);
+        out.complete = self.aligning.pop_front().map(|a| a.barrier);
+    }
+
+    fn drop_while(
+        &mut self,
+        which: impl Fn(CheckpointId) -> bool,
+        failure: CheckpointFailure,
+        out: &mut Alignment,
+    ) {
+        while let Some(first) = self.aligning.pop_front_if(|a| which(a.barrier.id)) {
+            out.aborted.push(Aborted { id: first.barrier.id, decline: Some(failure.clone()) });
+        }
+    }
+
+    fn drop_one(&mut self, id: CheckpointId, decline: Option<CheckpointFailure>, out: &mut Alignment) {
+        if let Some(at) = self.aligning.iter().position(|a| a.barrier.id == id) {
+            self.aligning.remove(at);
+            out.aborted.push(Aborted { id, decline });
+        }
+    }
+}

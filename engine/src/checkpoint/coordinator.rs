@@ -1,0 +1,468 @@
+//! The coordinator: from inputs to actions.
+
+use super::config::CheckpointConfig;
+use super::failure::{CheckpointFailure, Tolerance};
+use super::message::{
+    AckMetrics, Action, Barrier, CheckpointKind, Input, RequestKind, SubtaskId, Taken, TaskInfo, Ticket,
+};
+use super::pending::{Pending, Stage};
+use super::plan::{Progress, Subtasks};
+use super::request::Requests;
+use super::schedule::Schedule;
+use super::statistics::CheckpointStatistics;
+use millstream_io::clock::Moment;
+use millstream_io::id::CheckpointId;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Decides when checkpoints are taken and how they end. `A` is a subtask's snapshot: handles, cheap to clone.
+///
+/// ```
+/// use millstream::checkpoint::{Action, CheckpointConfig, Coordinator, Input, SubtaskId, TaskInfo};
+/// use std::time::Duration;
+///
+/// let mut coordinator = Coordinator::<&str>::new(&CheckpointConfig::every(Duration::from_secs(1)));
+/// let source = TaskInfo { subtask: SubtaskId(0), task: 0, source: true, finished: false };
+/// let mut actions = Vec::new();
+/// coordinator.on(Duration::ZERO, Input::Started { tasks: vec![source], seed: 7 }, &mut actions);
+/// let due = coordinator.due().expect("the first checkpoint is planned");
+/// coordinator.on(due, Input::Tick, &mut actions);
+/// assert!(matches!(&actions[..], [Action::Trigger { subtasks, .. }] if subtasks == &[SubtaskId(0)]));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Coordinator<A> {
+    config: CheckpointConfig,
+    next_id: CheckpointId,
+    subtasks: Subtasks,
+    schedule: Option<Schedule>,
+    requests: Requests,
+    /// In order of ids.
+    pending: Vec<Pending<A>>,
+    latest: Option<CheckpointId>,
+    tolerance: Tolerance,
+    final_retry: FinalRetry,
+    deleting: u32,
+    statistics: CheckpointStatistics,
+}
+
+/// When a failed final checkpoint is tried again (CP-31).
+#[derive(Clone, Copy, Debug, Default)]
+struct FinalRetry {
+    at: Moment,
+    backoff: Duration,
+}
+
+impl FinalRetry {
+    const FIRST: Duration = Duration::from_millis(100);
+    const LONGEST: Duration = Duration::from_secs(10);
+
+    fn failed(&mut self, now: Moment) {
+        self.backoff = (self.backoff * 2).clamp(Self::FIRST, Self::LONGEST);
+        self.at = now.saturating_add(self.backoff);
+    }
+}
+
+/// Why a checkpoint is triggered.
+enum Cause {
+    Periodic,
+    Requested(Ticket, CheckpointKind),
+    Stop(Vec<Ticket>),
+    Final,
+}
+
+impl Cause {
+    fn kind(&self) -> CheckpointKind {
+        match self {
+            Self::Requested(_, kind) => *kind,
+            Self::Periodic | Self::Stop(_) | Self::Final => CheckpointKind::Checkpoint,
+        }
+    }
+
+    /// Whether the job ends with it.
+    fn last(&self) -> bool {
+        matches!(self, Self::Stop(_) | Self::Final)
+    }
+
+    fn tickets(self) -> Vec<Ticket> {
+        match self {
+            Self::Periodic | Self::Final => Vec::new(),
+            Self::Requested(ticket, _) => vec![ticket],
+            Self::Stop(tickets) => tickets,
+        }
+    }
+}
+
+impl<A: Clone> Coordinator<A> {
+    /// A coordinator for a job without earlier checkpoints. Valid settings are expected
+    /// ([`CheckpointConfig::validate`]).
+    pub fn new(config: &CheckpointConfig) -> Self {
+        let config = config.effective();
+        Self {
+            next_id: CheckpointId::FIRST,
+            subtasks: Subtasks::default(),
+            schedule: None,
+            requests: Requests::default(),
+            pending: Vec::new(),
+            latest: None,
+            tolerance: Tolerance::new(config.tolerable_failures),
+            final_retry: FinalRetry::default(),
+            deleting: 0,
+            statistics: CheckpointStatistics::default(),
+            config,
+        }
+    }
+
+    /// Ids go on from `id`, unless they are beyond it already: above the highest found anywhere in the job's
+    /// directory, so that no id is used twice (CP-13, ruling 2).
+    pub fn continue_from(&mut self, id: CheckpointId) {
+        self.next_id = self.next_id.max(id);
+    }
+
+    /// The settings in force (CP-05).
+    pub fn config(&self) -> &CheckpointConfig {
+        &self.config
+    }
+
+    /// Counts and history.
+    pub fn statistics(&self) -> &CheckpointStatistics {
+        &self.statistics
+    }
+
+    /// The newest checkpoint that this process completed.
+    pub fn latest(&self) -> Option<CheckpointId> {
+        self.latest
+    }
+
+    /// The checkpoint whose metadata is being published: it may be durable at any moment, and its outcome has to be
+    /// waited for before an attempt chooses what to restore.
+    pub fn storing(&self) -> Option<CheckpointId> {
+        self.pending.iter().find(|p| p.stage == Stage::Storing).map(Pending::id)
+    }
+
+    /// When it wants [`Input::Tick`]; later than any moment at which it was told the time, or at once.
+    pub fn due(&self) -> Option<Moment> {
+        let deadlines = self.pending.iter().filter(|p| p.stage == Stage::Acknowledging).map(|p| p.deadline);
+        deadlines.chain(self.next_trigger()).min()
+    }
+
+    /// When a checkpoint is to be triggered by time.
+    fn next_trigger(&self) -> Option<Moment> {
+        let schedule = self.schedule.as_ref().filter(|_| self.subtasks.any() && !self.closing())?;
+        if self.subtasks.wants_final() {
+            return Some(self.final_retry.at);
+        }
+        schedule.due().filter(|_| !self.subtasks.all_ended())
+    }
+
+    /// Takes what happened at `now` and appends what is to be done. Time must not go back.
+    pub fn on(&mut self, now: Moment, input: Input<A>, actions: &mut Vec<Action<A>>) {
+        match input {
+            Input::Started { tasks, seed } => self.started(now, tasks, seed, actions),
+            Input::Tick => self.tick(now, actions),
+            Input::Ack { id, subtask, payload, ended, metrics } => {
+                self.acknowledged(now, id, subtask, (payload, ended), &metrics, actions);
+            }
+            Input::Decline { id, failure, .. } | Input::TriggerFailed { id, failure } => {
+                self.declined(now, id, failure, actions);
+            }
+            Input::EndOfData { subtask } => self.end_of_data(subtask, actions),
+            Input::Finished { subtask } => self.finished(now, subtask, actions),
+            Input::Stored { id } => self.stored(now, id, actions),
+            Input::StoreFailed { id, cause } => self.store_failed(now, id, cause, actions),
+            Input::Deleting { waiting } => self.deleting = waiting,
+            Input::Request { ticket, kind } => self.request(ticket, kind, actions),
+            Input::Stopped => self.attempt_ended(now, actions),
+            Input::Restored { id } => {
+                self.continue_from(id.next());
+                self.statistics.restored_from(now, id);
+            }
+        }
+        self.go_on(now, actions);
+    }
+
+    fn started(&mut self, now: Moment, tasks: Vec<TaskInfo>, seed: u64, actions: &mut Vec<Action<A>>) {
+        self.attempt_ended(now, actions);
+        self.subtasks = Subtasks::new(tasks);
+        self.schedule = Schedule::start(now, &self.config, seed);
+    }
+
+    /// CP-21: nothing of this attempt is waited for any more, except what may already be durable.
+    fn attempt_ended(&mut self, now: Moment, actions: &mut Vec<Action<A>>) {
+        self.subtasks = Subtasks::default();
+        self.schedule = None;
+        self.final_retry = FinalRetry::default();
+        self.pending.iter_mut().for_each(Pending::orphan);
+        while let Some(at) = self.pending.iter().position(|p| p.stage != Stage::Storing) {
+            self.fail(now, at, CheckpointFailure::AttemptEnded, actions);
+        }
+        for ticket in self.requests.drain() {
+            actions.push(Action::Answer { ticket, result: Err(CheckpointFailure::AttemptEnded) });
+        }
+    }
+
+    fn tick(&mut self, now: Moment, actions: &mut Vec<Action<A>>) {
+        let expired = |p: &Pending<A>| p.stage == Stage::Acknowledging && now >= p.deadline;
+        while let Some(at) = self.pending.iter().position(expired) {
+            let missing = self.pending[at].missing().len();
+            self.abort(
+                now,
+                at,
+                CheckpointFailure::Expired { timeout: self.config.timeout, missing },
+                actions,
+            );
+        }
+        if let Some(schedule) = &mut self.schedule {
+            schedule.tick(now);
+        }
+    }
+
+    fn acknowledged(
+        &mut self,
+        now: Moment,
+        id: CheckpointId,
+        subtask: SubtaskId,
+        (payload, ended): (A, bool),
+        metrics: &AckMetrics,
+        actions: &mut Vec<Action<A>>,
+    ) {
+        let Some(at) = self.position(id) else {
+            actions.push(Action::Discard { id, payloads: vec![payload] });
+            return;
+        };
+        let pending = &mut self.pending[at];
+        if pending.has(subtask) {
+            // The same snapshot again (CP-25): what it refers to is in use.
+            return;
+        }
+        match pending.acknowledge(subtask, payload, ended) {
+            Ok(()) => self.statistics.acknowledged(now, id, metrics),
+            Err(payload) => actions.push(Action::Discard { id, payloads: vec![payload] }),
+        }
+    }
+
+    /// A decline comes too late for a checkpoint that has all its acknowledgements.
+    fn declined(
+        &mut self,
+        now: Moment,
+        id: CheckpointId,
+        failure: CheckpointFailure,
+        actions: &mut Vec<Action<A>>,
+    ) {
+        let declinable = |at: &usize| self.pending[*at].stage == Stage::Acknowledging;
+        if let Some(at) = self.position(id).filter(declinable) {
+            self.abort(now, at, failure, actions);
+        }
+    }
+
+    /// No barrier may come to this subtask any more, so it is triggered directly for whatever still misses it. If it
+    /// has seen the barrier after all, and its acknowledgement is under way, it ignores the trigger (BR-10).
+    fn end_of_data(&mut self, subtask: SubtaskId, actions: &mut Vec<Action<A>>) {
+        if !self.subtasks.advance(subtask, Progress::Ended) {
+            return;
+        }
+        for pending in &mut self.pending {
+            if pending.trigger_directly(subtask) {
+                actions.push(Action::Trigger { barrier: pending.barrier, subtasks: vec![subtask] });
+            }
+        }
+    }
+
+    /// A subtask that was released owes nothing to any pending checkpoint. One that ends on its own takes its
+    /// snapshot with it.
+    fn finished(&mut self, now: Moment, subtask: SubtaskId, actions: &mut Vec<Action<A>>) {
+        if !self.subtasks.advance(subtask, Progress::Finished) {
+            return;
+        }
+        while let Some(at) = self.pending.iter().position(|p| p.missing().contains(&subtask)) {
+            self.abort(now, at, CheckpointFailure::TaskClosing { subtask }, actions);
+        }
+    }
+
+    fn stored(&mut self, now: Moment, id: CheckpointId, actions: &mut Vec<Action<A>>) {
+        let Some(at) = self.position(id).filter(|at| self.pending[*at].stage == Stage::Storing) else {
+            return;
+        };
+        let pending = self.pending.remove(at);
+        while self.pending.first().is_some_and(|older| older.id() < id) {
+            self.abort(now, 0, CheckpointFailure::Subsumed { by: id }, actions);
+        }
+        self.latest = Some(id);
+        self.tolerance.succeeded(id);
+        self.statistics.completed(id);
+        if let Some(schedule) = &mut self.schedule {
+            schedule.completed(now);
+        }
+        for subtask in pending.covers() {
+            self.subtasks.advance(subtask, Progress::Covered);
+        }
+        let alive = |s: &SubtaskId| self.subtasks.progress(*s).is_some_and(|p| p < Progress::Finished);
+        let subtasks = pending.notify.iter().copied().filter(alive).collect();
+        actions.push(Action::Complete { id, subtasks });
+        for ticket in pending.tickets {
+            actions.push(Action::Answer { ticket, result: Ok(Taken::Completed(id)) });
+        }
+    }
+
+    fn store_failed(&mut self, now: Moment, id: CheckpointId, cause: String, actions: &mut Vec<Action<A>>) {
+        if let Some(at) = self.position(id).filter(|at| self.pending[*at].stage == Stage::Storing) {
+            self.abort(now, at, CheckpointFailure::Store { cause }, actions);
+        }
+    }
+
+    fn request(&mut self, ticket: Ticket, kind: RequestKind, actions: &mut Vec<Action<A>>) {
+        let limit = Requests::LIMIT;
+        let result = match kind {
+            RequestKind::Stop if !self.config.enabled() => Some(Ok(Taken::Nothing)),
+            RequestKind::Checkpoint { .. } if !self.config.enabled() => {
+                Some(Err(CheckpointFailure::CheckpointingOff))
+            }
+            _ if !self.subtasks.any() => Some(Err(CheckpointFailure::NotAllTasksRunning)),
+            RequestKind::Stop => match self.pending.iter_mut().find(|p| p.barrier.last) {
+                Some(closing) => {
+                    closing.tickets.push(ticket);
+                    None
+                }
+                None => {
+                    let queued = self.requests.push_stop(ticket);
+                    (!queued).then_some(Err(CheckpointFailure::TooManyRequests { limit }))
+                }
+            },
+            RequestKind::Checkpoint { full } => {
+                let kind = if full { CheckpointKind::FullCheckpoint } else { CheckpointKind::Checkpoint };
+                let queued = self.requests.push(ticket, kind);
+                (!queued).then_some(Err(CheckpointFailure::TooManyRequests { limit }))
+            }
+        };
+        if let Some(result) = result {
+            actions.push(Action::Answer { ticket, result });
+        }
+    }
+
+    /// What follows from any change: storing, releasing, triggering.
+    fn go_on(&mut self, now: Moment, actions: &mut Vec<Action<A>>) {
+        self.store_next(actions);
+        self.release(actions);
+        while let Some(cause) = self.next_cause(now) {
+            self.trigger(now, cause, actions);
+        }
+    }
+
+    fn store_next(&mut self, actions: &mut Vec<Action<A>>) {
+        if self.storing().is_some() {
+            return;
+        }
+        if let Some(next) = self.pending.iter_mut().find(|p| p.stage == Stage::Acknowledged) {
+            next.stage = Stage::Storing;
+            let finished = next.finished.clone();
+            actions.push(Action::Store { barrier: next.barrier, acks: next.snapshots(), finished });
+        }
+    }
+
+    fn release(&mut self, actions: &mut Vec<Action<A>>) {
+        let commit = !self.config.enabled();
+        let subtasks = if commit {
+            if self.subtasks.all_ended() { self.subtasks.release_all() } else { Vec::new() }
+        } else {
+            let awaited: BTreeSet<SubtaskId> =
+                self.pending.iter().flat_map(|p| p.missing()).copied().collect();
+            self.subtasks.release(!self.config.after_tasks_finish, &awaited)
+        };
+        if !subtasks.is_empty() {
+            actions.push(Action::MayFinish { subtasks, commit });
+        }
+    }
+
+    /// Whether a checkpoint is pending with which the job ends: nothing is triggered beside it.
+    fn closing(&self) -> bool {
+        self.pending.iter().any(|p| p.barrier.last)
+    }
+
+    /// Whether another checkpoint has to wait for the end of one (CP-06).
+    fn crowded(&self) -> bool {
+        let max = self.config.max_concurrent;
+        self.pending.len() >= max as usize || self.deleting > max
+    }
+
+    /// The next checkpoint that can be triggered now, in the order of CP-07. What the job ends with is forced: it
+    /// does not wait for others.
+    fn next_cause(&mut self, now: Moment) -> Option<Cause> {
+        if self.schedule.is_none() || self.closing() {
+            return None;
+        }
+        let stop = self.requests.take_stop();
+        if !stop.is_empty() {
+            return Some(Cause::Stop(stop));
+        }
+        if self.subtasks.wants_final() && now >= self.final_retry.at {
+            return Some(Cause::Final);
+        }
+        if self.crowded() {
+            return None;
+        }
+        if let Some((ticket, kind)) = self.requests.pop() {
+            return Some(Cause::Requested(ticket, kind));
+        }
+        let schedule = self.schedule.as_mut()?;
+        let ready = !self.subtasks.all_ended() && schedule.ready(now);
+        ready.then(|| {
+            schedule.used(now);
+            Cause::Periodic
+        })
+    }
+
+    fn trigger(&mut self, now: Moment, cause: Cause, actions: &mut Vec<Action<A>>) {
+        let plan = match self.subtasks.plan(self.config.after_tasks_finish) {
+            Ok(plan) => plan,
+            Err(failure) => {
+                for ticket in cause.tickets() {
+                    actions.push(Action::Answer { ticket, result: Err(failure.clone()) });
+                }
+                return;
+            }
+        };
+        let id = self.next_id;
+        self.next_id = id.next();
+        let (kind, last) = (cause.kind(), cause.last());
+        let barrier = Barrier { id, kind, timestamp: now, close: last, last };
+        let deadline = now.saturating_add(self.config.timeout);
+        self.statistics.triggered(&barrier, plan.acknowledge.len());
+        self.pending.push(Pending::new(barrier, deadline, &plan, cause.tickets()));
+        actions.push(Action::Trigger { barrier, subtasks: plan.trigger });
+    }
+
+    /// Ends a pending checkpoint that will not complete, and the attempt when that was one failure too many.
+    fn abort(&mut self, now: Moment, at: usize, failure: CheckpointFailure, actions: &mut Vec<Action<A>>) {
+        let (id, last) = (self.pending[at].id(), self.pending[at].barrier.last);
+        self.fail(now, at, failure.clone(), actions);
+        if last {
+            self.final_retry.failed(now);
+        }
+        if self.schedule.is_none() {
+            // Between attempts a failure is a side effect of the one that ended the last (CP-19).
+            return;
+        }
+        if let Some(reason) = self.tolerance.failed(id, &failure) {
+            actions.push(Action::FailJob { reason });
+            self.attempt_ended(now, actions);
+        }
+    }
+
+    fn fail(&mut self, now: Moment, at: usize, failure: CheckpointFailure, actions: &mut Vec<Action<A>>) {
+        let mut pending = self.pending.remove(at);
+        let id = pending.id();
+        self.statistics.failed(now, id, failure.clone());
+        let subtasks = std::mem::take(&mut pending.notify);
+        actions.push(Action::Abort { id, failure: failure.clone(), subtasks, latest: self.latest });
+        for ticket in std::mem::take(&mut pending.tickets) {
+            actions.push(Action::Answer { ticket, result: Err(failure.clone()) });
+        }
+        let payloads = pending.payloads();
+        if !payloads.is_empty() {
+            actions.push(Action::Discard { id, payloads });
+        }
+    }
+
+    fn position(&self, id: CheckpointId) -> Option<usize> {
+        self.pending.iter().position(|p| p.id() == id)
+    }
+}

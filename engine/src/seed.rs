@@ -1,0 +1,9 @@
+//! Randomness that is a function of a seed.
+
+/// Mixes a seed so that each bit of the result depends on each bit of it (the finaliser of SplitMix64).
+pub(crate) fn mix(seed: u64) -> u64 {
+    let mut z = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

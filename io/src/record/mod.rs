@@ -23,6 +23,7 @@ mod tests;
 pub use error::DecodeError;
 pub use hash::{ends, hash_bytes, hash_word};
 pub use key::Key;
+pub use millstream_io_derive::Record;
 pub use row::Row;
 pub use schema::{Field, Outer, Schema, Variant};
 pub use trusted::{KeyWire, ListIter, ListRef, ListWire, Wire};

@@ -11,7 +11,7 @@
 //! The size of a record is asked for before it is written, and between the two calls user code may run: a list of
 //! owned values asks each of them for its view, twice, and a view may change its mind (it may hold a `Cell`). So no
 //! writer trusts the size that was computed. Everything is written through a [`Room`], which counts what is left and
-//! panics before a byte would fall outside; and [`write_at`] panics when bytes are left over, so that no uninitialised
+//! panics before a byte would fall outside; and `write_at` panics when bytes are left over, so that no uninitialised
 //! byte is ever taken for a record. For records of fixed size the compiler knows all numbers and removes the tests.
 //!
 //! [`Trust`] and [`Room`] cannot be made outside this crate, so the unsafe methods are out of reach for users even in

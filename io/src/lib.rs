@@ -10,6 +10,7 @@ pub mod counters;
 pub mod emit;
 pub mod error;
 pub mod executor;
+pub mod format;
 pub mod id;
 pub mod prefetch;
 pub mod record;

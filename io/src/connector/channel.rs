@@ -54,10 +54,11 @@ impl Bell {
     fn ring(&self) {
         // Pairs with the fence in `poll`: either the reader sees what was sent, or this sees that it waits.
         fence(Ordering::SeqCst);
-        if self.waiting.load(Ordering::Relaxed) && self.waiting.swap(false, Ordering::AcqRel) {
-            if let Some(waker) = &*self.waker.lock() {
-                waker.wake();
-            }
+        if self.waiting.load(Ordering::Relaxed)
+            && self.waiting.swap(false, Ordering::AcqRel)
+            && let Some(waker) = &*self.waker.lock()
+        {
+            waker.wake();
         }
     }
 }

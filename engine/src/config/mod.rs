@@ -179,7 +179,7 @@ impl Config {
     /// # Errors
     /// The first one that does not.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        for key in KEYS.iter().filter(|key| !key.within_limit(&self.settings)) {
+        if let Some(key) = KEYS.iter().find(|key| !key.within_limit(&self.settings)) {
             return Err(self.refuse(key.name, format!("out of range, allowed is {}", key.limit)));
         }
         let s = &self.settings;

@@ -1,0 +1,10 @@
+//! The control channel of a running job: a socket that only its owner can use.
+
+mod claim;
+mod client;
+pub mod protocol;
+mod server;
+
+pub use claim::Claim;
+pub use client::{Running, ask, find, running};
+pub use server::{Control, Server};

@@ -6,6 +6,3 @@ pub mod alignment;
 pub mod checkpoint;
 pub mod restart;
 mod seed;
-mod setting;
-
-pub use setting::InvalidSetting;

@@ -12,7 +12,8 @@
 
 mod announced;
 
-use crate::checkpoint::{Barrier, CheckpointFailure, CheckpointMode};
+use crate::checkpoint::{Barrier, CheckpointFailure};
+use crate::config::CheckpointMode;
 use announced::Announced;
 use millstream_io::id::CheckpointId;
 use std::collections::VecDeque;

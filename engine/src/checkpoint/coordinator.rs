@@ -1,6 +1,5 @@
 //! The coordinator: from inputs to actions.
 
-use super::config::CheckpointConfig;
 use super::failure::{CheckpointFailure, Tolerance};
 use super::message::{
     AckMetrics, Action, Barrier, CheckpointKind, Input, RequestKind, SubtaskId, Taken, TaskInfo, Ticket,
@@ -10,6 +9,7 @@ use super::plan::{Progress, Subtasks};
 use super::request::Requests;
 use super::schedule::Schedule;
 use super::statistics::CheckpointStatistics;
+use crate::config::Checkpointing;
 use millstream_io::clock::Moment;
 use millstream_io::id::CheckpointId;
 use std::collections::BTreeSet;
@@ -18,10 +18,12 @@ use std::time::Duration;
 /// Decides when checkpoints are taken and how they end. `A` is a subtask's snapshot: handles, cheap to clone.
 ///
 /// ```
-/// use millstream::checkpoint::{Action, CheckpointConfig, Coordinator, Input, SubtaskId, TaskInfo};
+/// use millstream::checkpoint::{Action, Coordinator, Input, SubtaskId, TaskInfo};
+/// use millstream::config::Checkpointing;
 /// use std::time::Duration;
 ///
-/// let mut coordinator = Coordinator::<&str>::new(&CheckpointConfig::every(Duration::from_secs(1)));
+/// let settings = Checkpointing { interval: Some(Duration::from_secs(1)), ..Checkpointing::default() };
+/// let mut coordinator = Coordinator::<&str>::new(&settings);
 /// let source = TaskInfo { subtask: SubtaskId(0), task: 0, source: true, finished: false };
 /// let mut actions = Vec::new();
 /// coordinator.on(Duration::ZERO, Input::Started { tasks: vec![source], seed: 7 }, &mut actions);
@@ -31,7 +33,7 @@ use std::time::Duration;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Coordinator<A> {
-    config: CheckpointConfig,
+    config: Checkpointing,
     next_id: CheckpointId,
     subtasks: Subtasks,
     schedule: Option<Schedule>,
@@ -94,8 +96,8 @@ impl Cause {
 
 impl<A: Clone> Coordinator<A> {
     /// A coordinator for a job without earlier checkpoints. Valid settings are expected
-    /// ([`CheckpointConfig::validate`]).
-    pub fn new(config: &CheckpointConfig) -> Self {
+    /// ([`Config::validate`](crate::config::Config::validate)).
+    pub fn new(config: &Checkpointing) -> Self {
         let config = config.effective();
         Self {
             next_id: CheckpointId::FIRST,
@@ -104,10 +106,10 @@ impl<A: Clone> Coordinator<A> {
             requests: Requests::default(),
             pending: Vec::new(),
             latest: None,
-            tolerance: Tolerance::new(config.tolerable_failures),
+            tolerance: Tolerance::new(config.tolerable_failed),
             final_retry: FinalRetry::default(),
             deleting: 0,
-            statistics: CheckpointStatistics::default(),
+            statistics: CheckpointStatistics::new(config.history as usize),
             config,
         }
     }
@@ -119,7 +121,7 @@ impl<A: Clone> Coordinator<A> {
     }
 
     /// The settings in force (CP-05).
-    pub fn config(&self) -> &CheckpointConfig {
+    pub fn config(&self) -> &Checkpointing {
         &self.config
     }
 

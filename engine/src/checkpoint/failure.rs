@@ -1,6 +1,5 @@
 //! Why a checkpoint failed: a closed list, and which of them count against the job (CP-18, CP-19).
 
-use super::config::CheckpointConfig;
 use super::message::SubtaskId;
 use millstream_io::id::CheckpointId;
 use std::time::Duration;
@@ -132,8 +131,8 @@ impl CheckpointFailure {
 /// More checkpoints failed in a row than are tolerated.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "checkpoint {id} failed, and more checkpoints in a row than {key} = {tolerable} tolerates: {failure}",
-    key = CheckpointConfig::TOLERABLE_FAILURES
+    "checkpoint {id} failed, and more checkpoints in a row than \
+     execution.checkpointing.tolerable-failed-checkpoints = {tolerable} tolerates: {failure}"
 )]
 pub struct ToleranceExceeded {
     /// The last one that failed.

@@ -15,8 +15,8 @@
 //!   still waits for it, and all subtasks of one task are released together, so that no snapshot ever shows a
 //!   partly finished operator (CP-28 to CP-30).
 
-mod config;
 mod coordinator;
+mod effective;
 mod failure;
 mod message;
 mod pending;
@@ -25,7 +25,7 @@ mod request;
 mod schedule;
 mod statistics;
 
-pub use config::{CheckpointConfig, CheckpointMode};
+pub use crate::config::CheckpointMode;
 pub use coordinator::Coordinator;
 pub use failure::{CheckpointFailure, ToleranceExceeded};
 pub use message::{

@@ -1,6 +1,6 @@
 //! When periodic checkpoints are due (CP-02 to CP-04).
 
-use super::config::CheckpointConfig;
+use crate::config::Checkpointing;
 use millstream_io::clock::Moment;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(super) struct Schedule {
 impl Schedule {
     /// A new attempt's grid. Its first point is drawn from `[min-pause, interval]`, so that jobs started together do
     /// not checkpoint together; `None` when checkpointing is off. `config` is the effective one.
-    pub(super) fn start(now: Moment, config: &CheckpointConfig, seed: u64) -> Option<Self> {
+    pub(super) fn start(now: Moment, config: &Checkpointing, seed: u64) -> Option<Self> {
         let interval = config.interval?;
         let spread = interval.saturating_sub(config.min_pause);
         let delay = config.min_pause + spread.mul_f64(unit(seed));

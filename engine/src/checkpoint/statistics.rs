@@ -58,13 +58,16 @@ pub struct CheckpointRecord {
 #[derive(Clone, Debug, Default)]
 pub struct CheckpointStatistics {
     counts: CheckpointCounts,
+    remembered: usize,
     history: VecDeque<CheckpointRecord>,
     restored: Option<(CheckpointId, Moment)>,
 }
 
 impl CheckpointStatistics {
-    /// How many checkpoints are remembered; those in progress are kept beyond that.
-    pub const HISTORY: usize = 10;
+    /// Remembers so many checkpoints; those in progress are kept beyond that.
+    pub(super) fn new(remembered: usize) -> Self {
+        Self { remembered, ..Self::default() }
+    }
 
     /// The counts.
     pub fn counts(&self) -> CheckpointCounts {
@@ -141,7 +144,7 @@ impl CheckpointStatistics {
     }
 
     fn forget(&mut self) {
-        while self.history.len() > Self::HISTORY {
+        while self.history.len() > self.remembered {
             let oldest = self.history.iter().position(|record| record.status != CheckpointStatus::InProgress);
             let Some(oldest) = oldest else { break };
             self.history.remove(oldest);

@@ -40,7 +40,7 @@ fn plain(text: &str) -> String {
 }
 
 choice! {
-    /// What a failure may do to the state (CP-21).
+    /// What a failure may do to the state (CP-22).
     CheckpointMode {
         /// Every record counts once: barriers are aligned.
         ExactlyOnce = "EXACTLY_ONCE",

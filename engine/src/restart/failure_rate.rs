@@ -1,6 +1,7 @@
 //! Restarts as long as at most `m` failures lie in a sliding interval (RS-03).
 
-use super::{Delays, FailureRate};
+use super::Delays;
+use crate::config::FailureRate;
 use millstream_io::clock::Moment;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -23,6 +24,6 @@ impl Delays for RecentFailures {
     fn failed(&mut self, now: Moment) -> Option<Duration> {
         self.at.push_back(now);
         while self.at.pop_front_if(|then| now.saturating_sub(*then) > self.settings.interval).is_some() {}
-        (self.at.len() <= self.settings.max_failures as usize).then_some(self.settings.delay)
+        (self.at.len() <= self.settings.max_failures_per_interval as usize).then_some(self.settings.delay)
     }
 }

@@ -1,6 +1,7 @@
 //! So many restarts in all (RS-02).
 
-use super::{Delays, FixedDelay};
+use super::Delays;
+use crate::config::FixedDelay;
 use millstream_io::clock::Moment;
 use std::time::Duration;
 

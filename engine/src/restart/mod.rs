@@ -5,7 +5,7 @@ mod failure_rate;
 mod fixed_delay;
 mod strategy;
 
-pub use strategy::{ExponentialDelay, FailureRate, FixedDelay, RestartStrategy};
+pub use strategy::RestartStrategy;
 
 use exponential::Backoff;
 use failure_rate::RecentFailures;
@@ -17,7 +17,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 /// What is to be done about a failure.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
     /// Start the next attempt after this delay. A failure that comes while a restart is scheduled gets what is left
     /// of the delay: the moment of the restart stays the same.
@@ -27,7 +27,7 @@ pub enum Decision {
 }
 
 /// Why there is no further attempt.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Error)]
 pub enum GaveUp {
     /// A restart would meet the same error again (RS-07, ruling 8).
     #[error("the error is not one that a restart could mend")]
@@ -54,7 +54,8 @@ impl Delays for Never {
 /// The restarts of one job, over all its attempts.
 ///
 /// ```
-/// use millstream::restart::{Decision, FixedDelay, Restart, RestartStrategy};
+/// use millstream::config::FixedDelay;
+/// use millstream::restart::{Decision, Restart, RestartStrategy};
 /// use millstream_io::error::Class;
 /// use std::time::Duration;
 ///

@@ -25,7 +25,7 @@ pub use hash::{ends, hash_bytes, hash_word};
 pub use key::Key;
 pub use millstream_io_derive::Record;
 pub use row::Row;
-pub use schema::{Field, Outer, Schema, Variant};
+pub use schema::{Field, Outer, Schema, SchemaError, Variant};
 pub use trusted::{KeyWire, ListIter, ListRef, ListWire, Wire};
 pub use view::View;
 

@@ -1,9 +1,23 @@
 //! What a record type looks like, as data: stored with snapshots, so that a later program can tell what it reads.
 
+mod display;
+mod encoding;
+#[cfg(test)]
+mod tests;
+
+pub use encoding::SchemaError;
+
 use std::any::TypeId;
 use std::borrow::Cow;
 
 /// The shape of a record type.
+///
+/// Two types with equal schemas have the same encoding. Shown as text it reads like a type:
+///
+/// ```
+/// use millstream_io::record::Record;
+/// assert_eq!(<(u64, Option<String>, Vec<u8>, [bool; 2])>::schema().to_string(), "(u64, option<string>, bytes, [bool; 2])");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Schema {

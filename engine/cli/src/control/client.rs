@@ -36,10 +36,9 @@ pub fn running(home: &Home) -> Result<Vec<Running>, Failure> {
     let mut jobs = Vec::new();
     for entry in entries {
         let socket = entry.map_err(failed)?.path();
-        if socket.extension().is_some_and(|extension| extension == "sock") {
-            if let Ok(Reply::Status(status)) = converse(&socket, &Request::Status, Some(PATIENCE)) {
-                jobs.push(Running { status, socket });
-            }
+        let is_socket = socket.extension().is_some_and(|extension| extension == "sock");
+        if is_socket && let Ok(Reply::Status(status)) = converse(&socket, &Request::Status, Some(PATIENCE)) {
+            jobs.push(Running { status, socket });
         }
     }
     jobs.sort_by(|a, b| (&a.status.name, a.status.pid).cmp(&(&b.status.name, b.status.pid)));

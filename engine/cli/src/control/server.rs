@@ -48,10 +48,10 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.leaving.store(true, Ordering::Release);
         // A connection wakes the thread; when none is possible it cannot be waited for either.
-        if UnixStream::connect(&self.path).is_ok() {
-            if let Some(thread) = self.thread.take() {
-                let _ = thread.join();
-            }
+        if UnixStream::connect(&self.path).is_ok()
+            && let Some(thread) = self.thread.take()
+        {
+            let _ = thread.join();
         }
     }
 }

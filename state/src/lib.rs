@@ -8,6 +8,7 @@
 //! subtask owns which key, [`redistribute`] how list state is given out after a restore.
 
 pub mod descriptor;
+pub mod heap;
 pub mod job_id;
 pub mod key_group;
 pub mod keyed;
@@ -16,6 +17,7 @@ pub mod operator_id;
 pub mod redistribute;
 
 pub use descriptor::{ListDescriptor, StateDescriptor, StateKind};
+pub use heap::HeapState;
 pub use job_id::JobId;
 pub use key_group::{Grouping, KeyGroup, KeyGroupRange, Parallelism, ParallelismError, Router};
 pub use keyed::{Entry, GroupChunk, KeyedBackend, KeyedSnapshot, RestoreError};

@@ -2,7 +2,7 @@
 
 pub mod batch;
 mod entry;
-mod restore;
+pub(crate) mod restore;
 mod snapshot;
 
 pub use entry::Entry;

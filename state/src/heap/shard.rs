@@ -1,0 +1,128 @@
+//! A part of a table: an array of slots that grows by itself.
+
+use super::arena::Arena;
+use super::head::{Head, Layout};
+use millstream_io::record::Key;
+
+/// The first size of a shard.
+const FIRST: usize = 16;
+
+/// A key and its value; the value is the default where no key is.
+#[derive(Debug, Default)]
+pub(super) struct Slot<H: Layout, V> {
+    pub head: H,
+    pub value: V,
+    _align: H::Align,
+}
+
+/// The slots: none, or a power of two of them. A key is in the first slots from its home on, round about, of which
+/// none is empty. What the hot path needs and nothing else, so that the shards of a table fit the first cache.
+#[derive(Debug)]
+pub(super) struct Shard<H: Layout, V> {
+    pub slots: Box<[Slot<H, V>]>,
+    /// Takes a hash without its shard bits to the home slot.
+    shift: u32,
+}
+
+impl<H: Layout, V: Default> Shard<H, V> {
+    /// No slots: every lookup finds nothing.
+    pub fn empty() -> Self {
+        Self { slots: Box::default(), shift: u64::BITS - 1 }
+    }
+
+    /// Room for about `keys` keys.
+    pub fn for_keys(keys: usize) -> Self {
+        let len = (keys * 3 / 2).next_power_of_two().max(FIRST);
+        Self {
+            slots: std::iter::repeat_with(Slot::default).take(len).collect(),
+            shift: u64::BITS - len.trailing_zeros(),
+        }
+    }
+
+    /// Keys that it takes before it grows.
+    pub fn limit(&self) -> usize {
+        self.slots.len() / 4 * 3
+    }
+
+    /// The slot where the probing for a hash begins.
+    #[inline(always)]
+    pub fn home(&self, hash: u64) -> usize {
+        (hash << super::table::SHARD_BITS >> self.shift) as usize
+    }
+
+    /// The slot of the probe's key, or the empty one where it would be. `Err(0)` when there are no slots.
+    #[inline(always)]
+    pub fn find<'a, K: Key>(
+        &self,
+        hash: u64,
+        probe: H::Probe<'_>,
+        arena: impl Fn() -> &'a Arena,
+    ) -> Result<usize, usize>
+    where
+        H: Head<K>,
+    {
+        let mut index = self.home(hash);
+        loop {
+            let Some(slot) = self.slots.get(index) else {
+                if self.slots.is_empty() {
+                    return Err(0);
+                }
+                index = 0;
+                continue;
+            };
+            if slot.head.matches(probe, &arena) {
+                return Ok(index);
+            }
+            if slot.head.is_empty() {
+                return Err(index);
+            }
+            index += 1;
+        }
+    }
+
+    /// Puts a key that is not there where it belongs. There must be an empty slot.
+    #[inline(always)]
+    pub fn place<K: Key>(&mut self, slot: Slot<H, V>)
+    where
+        H: Head<K>,
+    {
+        let mask = self.slots.len() - 1;
+        let mut index = self.home(slot.head.hash());
+        while !self.slots[index].head.is_empty() {
+            index = (index + 1) & mask;
+        }
+        self.slots[index] = slot;
+    }
+
+    /// The keys with their values; their slots are gone.
+    pub fn take<K: Key>(&mut self) -> impl Iterator<Item = Slot<H, V>> + use<H, V, K>
+    where
+        H: Head<K>,
+    {
+        let old = std::mem::replace(self, Self::empty());
+        old.slots.into_iter().filter(|slot| !slot.head.is_empty())
+    }
+
+    /// Empties a slot, and moves the keys behind it to where they are found without it.
+    pub fn remove<K: Key>(&mut self, index: usize)
+    where
+        H: Head<K>,
+    {
+        let mask = self.slots.len() - 1;
+        let mut hole = index;
+        let mut at = index;
+        loop {
+            at = (at + 1) & mask;
+            let head = self.slots[at].head;
+            if head.is_empty() {
+                break;
+            }
+            let from_home = at.wrapping_sub(self.home(head.hash())) & mask;
+            if from_home >= at.wrapping_sub(hole) & mask {
+                self.slots.swap(hole, at);
+                hole = at;
+            }
+        }
+        self.slots[hole] = Slot::default();
+    }
+}

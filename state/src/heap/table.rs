@@ -1,0 +1,269 @@
+//! A hash table for one state of one subtask.
+
+use super::arena::Arena;
+use super::freeze::{Freeze, Kept};
+use super::head::{Head, Layout};
+use super::image::Image;
+use super::shard::{Shard, Slot};
+use crate::key_group::{Grouping, KeyGroup, KeyGroupRange};
+use crate::keyed::{Entry, KeyedSnapshot, RestoreError, restore};
+use millstream_io::prefetch::prefetch_index;
+use millstream_io::record::{Key, Record};
+use std::marker::PhantomData;
+
+/// The top bits of a hash that choose the shard.
+pub(super) const SHARD_BITS: u32 = 8;
+
+/// A table whose slots take more than this consists of many shards. (Few in unit tests, so that a model of some hundred
+/// keys meets the change.)
+const SPREAD_BYTES: usize = if cfg!(test) { 8 << 10 } else { 1 << 20 };
+
+/// A table whose slots take more than this is prefetched.
+const BIG_BYTES: usize = 512 << 10;
+
+/// Where a key is: shard and slot. The key that is kept aside has a shard number that no shard has.
+#[derive(Clone, Copy)]
+pub(super) struct At {
+    pub shard: usize,
+    pub slot: usize,
+}
+
+pub(super) const ASIDE: At = At { shard: usize::MAX, slot: 0 };
+
+/// What belongs to a shard and the hot path rarely needs.
+#[derive(Debug)]
+pub(super) struct Rest {
+    used: usize,
+    pub arena: Arena,
+    pub kept: Kept,
+}
+
+/// The value of the one key that looks like an empty slot.
+#[derive(Debug, Default)]
+pub(super) struct Aside<V> {
+    pub value: V,
+    pub used: bool,
+    pub kept: bool,
+}
+
+/// See the module page of [`heap`](super).
+#[derive(Debug)]
+pub(super) struct Table<K, H: Layout, V> {
+    pub shards: Vec<Shard<H, V>>,
+    /// Number of shards less one.
+    mask: usize,
+    pub rest: Vec<Rest>,
+    pub aside: Aside<V>,
+    len: usize,
+    bytes: usize,
+    pub freeze: Freeze,
+    pub image: Image,
+    of: PhantomData<fn() -> K>,
+}
+
+impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
+    pub fn new(range: KeyGroupRange, max_parallelism: u32) -> Self {
+        let image = Image::new(range, Grouping::new(max_parallelism));
+        Self {
+            shards: vec![Shard::empty()],
+            mask: 0,
+            rest: vec![Rest { used: 0, arena: Arena::default(), kept: Kept::default() }],
+            aside: Aside::default(),
+            len: 0,
+            bytes: 0,
+            freeze: Freeze::default(),
+            image,
+            of: PhantomData,
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    pub fn big(&self) -> bool {
+        self.bytes > BIG_BYTES
+    }
+
+    #[inline(always)]
+    fn shard_of(&self, hash: u64) -> usize {
+        (hash >> (u64::BITS - SHARD_BITS)) as usize & self.mask
+    }
+
+    #[inline(always)]
+    pub fn prefetch(&self, hash: u64) {
+        let shard = &self.shards[self.shard_of(hash)];
+        prefetch_index(&shard.slots, shard.home(hash));
+    }
+
+    #[inline(always)]
+    pub fn with<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+        H::with_probe(hash, key, |probe| self.with_probe(hash, probe, f))
+    }
+
+    #[inline(always)]
+    fn with_probe<R>(&mut self, hash: u64, probe: H::Probe<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+        let (at, new) = match self.find(hash, probe) {
+            Some(at) => (at, false),
+            None => (self.insert(hash, probe), true),
+        };
+        if self.freeze.draining() {
+            self.keep(at);
+        }
+        let value = if at.shard == ASIDE.shard {
+            &mut self.aside.value
+        } else {
+            &mut self.shards[at.shard].slots[at.slot].value
+        };
+        let mut cleared = false;
+        let result = f(Entry::new(value, new, &mut cleared));
+        if cleared {
+            self.remove(at);
+        }
+        result
+    }
+
+    #[inline(always)]
+    fn find(&self, hash: u64, probe: H::Probe<'_>) -> Option<At> {
+        if H::is_aside(probe) {
+            return self.aside.used.then_some(ASIDE);
+        }
+        let shard = self.shard_of(hash);
+        let slot = self.shards[shard].find(hash, probe, || &self.rest[shard].arena).ok()?;
+        Some(At { shard, slot })
+    }
+
+    /// A place for a key that is not there, with the default value.
+    #[cold]
+    #[inline(never)]
+    fn insert(&mut self, hash: u64, probe: H::Probe<'_>) -> At {
+        let at = if H::is_aside(probe) { ASIDE } else { self.empty_place(hash, probe) };
+        // Before the key is there, so that the snapshot does not have it.
+        if self.freeze.draining() {
+            self.keep(at);
+        }
+        if at.shard == ASIDE.shard {
+            self.aside.used = true;
+        } else {
+            let rest = &mut self.rest[at.shard];
+            self.shards[at.shard].slots[at.slot].head = H::make(probe, &mut rest.arena);
+            rest.used += 1;
+        }
+        self.len += 1;
+        at
+    }
+
+    fn empty_place(&mut self, hash: u64, probe: H::Probe<'_>) -> At {
+        let mut shard = self.shard_of(hash);
+        if self.rest[shard].used >= self.shards[shard].limit() {
+            self.grow(shard);
+            shard = self.shard_of(hash);
+        }
+        match self.shards[shard].find(hash, probe, || &self.rest[shard].arena) {
+            Ok(slot) | Err(slot) => At { shard, slot },
+        }
+    }
+
+    /// Makes room for more keys in a shard.
+    fn grow(&mut self, shard: usize) {
+        if self.freeze.draining() {
+            self.keep_shard(shard);
+        }
+        let keys = self.rest[shard].used + 1;
+        let wanted = Shard::<H, V>::for_keys(keys * 3 / 2);
+        let size = |shard: &Shard<H, V>| size_of_val(&*shard.slots);
+        if self.mask == 0 && size(&wanted) > SPREAD_BYTES {
+            return self.spread();
+        }
+        let mut old = std::mem::replace(&mut self.shards[shard], wanted);
+        self.bytes = self.bytes + size(&self.shards[shard]) - size(&old);
+        for slot in old.take::<K>() {
+            self.shards[shard].place(slot);
+        }
+        self.rest[shard].kept = Kept::all(self.shards[shard].slots.len(), &self.freeze);
+    }
+
+    /// Goes from one shard to many.
+    fn spread(&mut self) {
+        let shards = 1 << SHARD_BITS;
+        let mut old = std::mem::replace(&mut self.shards[0], Shard::empty());
+        let old_arena = std::mem::take(&mut self.rest[0].arena);
+        self.mask = shards - 1;
+        self.shards =
+            std::iter::repeat_with(|| Shard::for_keys(self.len * 4 / 3 / shards)).take(shards).collect();
+        self.rest = (0..shards).map(|i| self.new_rest(self.shards[i].slots.len())).collect();
+        self.bytes = self.shards.iter().map(|shard| size_of_val(&*shard.slots)).sum();
+        for mut slot in old.take::<K>() {
+            let shard = self.shard_of(slot.head.hash());
+            if self.rest[shard].used >= self.shards[shard].limit() {
+                self.grow(shard);
+            }
+            slot.head.relocate(&old_arena, &mut self.rest[shard].arena);
+            self.rest[shard].used += 1;
+            self.shards[shard].place(slot);
+        }
+    }
+
+    fn new_rest(&self, slots: usize) -> Rest {
+        Rest { used: 0, arena: Arena::default(), kept: Kept::all(slots, &self.freeze) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn remove(&mut self, at: At) {
+        self.len -= 1;
+        if at.shard == ASIDE.shard {
+            self.aside.used = false;
+            self.aside.value = V::default();
+            return;
+        }
+        if self.freeze.draining() {
+            self.keep_run(at);
+        }
+        let rest = &mut self.rest[at.shard];
+        let shard = &mut self.shards[at.shard];
+        let outside = shard.slots[at.slot].head.outside();
+        shard.remove::<K>(at.slot);
+        rest.used -= 1;
+        if outside > 0 && rest.arena.forget(outside) {
+            let mut tidy = rest.arena.successor();
+            for slot in &mut shard.slots {
+                slot.head.relocate(&rest.arena, &mut tidy);
+            }
+            rest.arena = tidy;
+        }
+    }
+
+    pub fn for_each(&mut self, mut f: impl FnMut(K::Ref<'_>, &mut V)) {
+        // What `f` is about to change must be in the image first.
+        self.drain(usize::MAX);
+        if self.aside.used {
+            H::ASIDE.with_key(&Arena::default(), |key| f(key, &mut self.aside.value));
+        }
+        for (shard, rest) in self.shards.iter_mut().zip(&self.rest) {
+            for Slot { head, value, .. } in &mut shard.slots {
+                if !head.is_empty() {
+                    head.with_key(&rest.arena, |key| f(key, value));
+                }
+            }
+        }
+    }
+
+    pub fn restore(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError> {
+        if !self.image.range().contains(group) {
+            return Ok(());
+        }
+        restore::read_entries::<K, V>(self.image.grouping(), group, entries, bytes, |hash, key, value| {
+            self.with(hash, key, |mut entry| {
+                *entry = value;
+                entry.is_new()
+            })
+        })
+    }
+
+    pub fn take_snapshot(&mut self) -> KeyedSnapshot {
+        self.freeze.take();
+        self.image.take()
+    }
+}

@@ -7,16 +7,29 @@
 //! Keyed state is kept by a [`keyed::KeyedBackend`], one table for one state of one subtask. [`key_group`] says which
 //! subtask owns which key, [`redistribute`] how list state is given out after a restore.
 
+pub mod assign;
+pub mod checkpoint_store;
+mod codec;
 pub mod descriptor;
+pub mod error;
+mod frame;
 pub mod heap;
 pub mod job_id;
 pub mod key_group;
 pub mod keyed;
+pub mod layout;
+pub mod lineage;
 pub mod metadata;
 pub mod operator_id;
+pub mod recovery;
 pub mod redistribute;
+pub mod snapshot;
+#[cfg(test)]
+mod testing;
 
+pub use checkpoint_store::{CheckpointStore, CommitPermit};
 pub use descriptor::{ListDescriptor, StateDescriptor, StateKind};
+pub use error::{FormatError, StateError};
 pub use heap::HeapState;
 pub use job_id::JobId;
 pub use key_group::{Grouping, KeyGroup, KeyGroupRange, Parallelism, ParallelismError, Router};

@@ -6,9 +6,21 @@
 
 use crate::descriptor::{ListDescriptor, StateDescriptor};
 use crate::job_id::JobId;
+use crate::key_group::KeyGroup;
 use crate::operator_id::OperatorId;
 use millstream_io::id::CheckpointId;
 use std::sync::Arc;
+
+mod assemble;
+mod encode;
+mod parse;
+#[cfg(test)]
+mod tests;
+
+pub use assemble::{CheckpointInfo, OperatorShape, assemble};
+
+/// Name of the file that makes a checkpoint complete.
+pub const METADATA_FILE: &str = "_metadata";
 
 /// What a snapshot was taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -107,10 +119,7 @@ impl OperatorState {
 
     /// How a person calls the operator: by uid where it has one, by name and id otherwise.
     pub fn label(&self) -> String {
-        match &self.uid {
-            Some(uid) => format!("uid {uid:?} (name {:?}, id {})", self.name, self.id),
-            None => format!("name {:?} (no uid, id {})", self.name, self.id),
-        }
+        crate::assign::label(self.uid.as_deref(), &self.name, self.id)
     }
 }
 
@@ -140,7 +149,7 @@ pub struct KeyedHandle {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupRange {
     /// The key group.
-    pub group: u16,
+    pub group: KeyGroup,
     /// Keys in it.
     pub entries: u64,
     /// First byte, counted in the handle's data.
@@ -168,7 +177,7 @@ pub struct ListHandle {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Handle {
     /// In the metadata itself.
-    Inline(Vec<u8>),
+    Inline(Arc<[u8]>),
     /// A part of one of the checkpoint's files.
     File {
         /// The file, one of [`Metadata::files`].

@@ -1,0 +1,192 @@
+//! A job's completed checkpoints on durable storage (CS-04): begun, published, retained, discarded.
+//!
+//! A checkpoint exists once its `_metadata` has been published, atomically and after everything that it names is
+//! durable, directories included (architecture D8). What is deleted loses its `_metadata` first. So at every moment,
+//! crash or not, exactly those directories that have `_metadata` hold complete checkpoints (CS-07), and since an
+//! older one goes only after a newer one is durable, there never is none once there was one (MS-004).
+
+mod observe;
+mod opening;
+mod permit;
+mod remove;
+mod retention;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+pub use opening::{Opening, Restored, StartFrom};
+pub use permit::CommitPermit;
+pub use retention::{JobEnd, Retention, line_end};
+pub use verify::{load, verify};
+
+use crate::error::StateError;
+use crate::layout::JobDir;
+use crate::lineage::{self, Began, LineEnd, Lineage};
+use crate::metadata::{METADATA_FILE, Metadata};
+use millstream_io::error::Outcome;
+use millstream_io::id::CheckpointId;
+use millstream_io::storage::{Lock, Storage};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The checkpoints of a running job. Holds the job's lock (MS-074).
+pub struct CheckpointStore {
+    storage: Arc<dyn Storage>,
+    dir: JobDir,
+    lineage: Lineage,
+    /// Completed checkpoints of the line, ascending.
+    retained: Vec<CheckpointId>,
+    next_id: CheckpointId,
+    num_retained: usize,
+    _lock: Option<Box<dyn Lock>>,
+}
+
+impl CheckpointStore {
+    /// The number of the current line.
+    pub fn line(&self) -> u64 {
+        self.lineage.line
+    }
+
+    /// The id for the first checkpoint of this process: above all that were ever used (CP-13).
+    pub fn next_id(&self) -> CheckpointId {
+        self.next_id
+    }
+
+    /// Completed checkpoints of the line, by ascending id. What the line began with is not among them.
+    pub fn retained(&self) -> &[CheckpointId] {
+        &self.retained
+    }
+
+    /// The directory of a checkpoint.
+    pub fn checkpoint_dir(&self, id: CheckpointId) -> PathBuf {
+        self.dir.checkpoint(id)
+    }
+
+    /// Where the job's files are.
+    pub fn job_dir(&self) -> &JobDir {
+        &self.dir
+    }
+
+    /// Prepares the directory of an attempt, which subtasks then write their files into. What a dead attempt of the
+    /// same number left goes first (MS-010).
+    ///
+    /// # Errors
+    /// [`StateError::Completed`] when a completed checkpoint has this number; those of the storage.
+    pub fn begin(&self, id: CheckpointId) -> Result<PathBuf, StateError> {
+        let dir = self.dir.checkpoint(id);
+        match self.storage.stat(&dir.join(METADATA_FILE)) {
+            Ok(_) => return Err(StateError::Completed { path: dir }),
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            Err(error) => return Err(error.into()),
+        }
+        millstream_io::storage::remove_tree(&*self.storage, &dir)?;
+        self.storage.create_dir_all(&dir)?;
+        Ok(dir)
+    }
+
+    /// Makes a checkpoint complete. The subtasks' files must have been synced; this makes their names durable, then
+    /// publishes the metadata. Older checkpoints stay until [`CheckpointStore::subsume`].
+    ///
+    /// # Errors
+    /// The checkpoint is not complete; a trace of it is left for [`CheckpointStore::discard`]. In the one case that
+    /// this cannot be made certain the error is [fatal](millstream_io::error::Class::Fatal).
+    pub fn publish(&mut self, metadata: &Metadata) -> Result<CommitPermit, StateError> {
+        let id = metadata.checkpoint;
+        let dir = self.dir.checkpoint(id);
+        assert_eq!(metadata.line, self.lineage.line, "checkpoint {id} belongs to the current line");
+        assert!(self.retained.last().is_none_or(|&newest| newest < id), "ids ascend");
+        let bytes = metadata.encode().map_err(|source| StateError::Schema { checkpoint: id, source })?;
+        self.check_files(&dir, metadata)?;
+        self.storage.sync_dir(&dir)?;
+        if let Err(error) = self.storage.publish(&dir.join(METADATA_FILE), &bytes) {
+            if error.outcome == Outcome::Indeterminate {
+                let unsettled = |source| StateError::Unsettled { path: dir.clone(), source };
+                remove::remove(&*self.storage, &self.dir, id).map_err(unsettled)?;
+            }
+            return Err(error.into());
+        }
+        self.retained.push(id);
+        Ok(CommitPermit::mint(id))
+    }
+
+    fn check_files(&self, dir: &Path, metadata: &Metadata) -> Result<(), StateError> {
+        for file in &metadata.files {
+            let path = dir.join(&*file.name);
+            let (found, expected) = (self.storage.stat(&path)?.len, file.len);
+            if found != expected {
+                return Err(StateError::Incomplete { path, expected, found });
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes completed checkpoints beyond the number to retain, oldest first (RT-01). Never the newest.
+    ///
+    /// # Errors
+    /// Those of the storage; what could not be deleted is tried again the next time.
+    pub fn subsume(&mut self) -> Result<(), StateError> {
+        while self.retained.len() > self.num_retained {
+            remove::remove(&*self.storage, &self.dir, self.retained[0])?;
+            self.retained.remove(0);
+        }
+        Ok(())
+    }
+
+    /// Deletes an attempt that will never complete.
+    ///
+    /// # Errors
+    /// [`StateError::Completed`] when it is complete; those of the storage.
+    pub fn discard(&self, id: CheckpointId) -> Result<(), StateError> {
+        if self.retained.contains(&id) {
+            return Err(StateError::Completed { path: self.dir.checkpoint(id) });
+        }
+        Ok(remove::remove(&*self.storage, &self.dir, id)?)
+    }
+
+    /// What the next attempt of the running job goes on from: the newest completed checkpoint, while there is none
+    /// what the line began with, else nothing.
+    ///
+    /// # Errors
+    /// It is damaged or gone.
+    pub fn latest(&self) -> Result<Option<Restored>, StateError> {
+        let dir = match (self.retained.last(), &self.lineage.began) {
+            (Some(&newest), _) => self.dir.checkpoint(newest),
+            (None, Began::At(dir)) => dir.clone(),
+            (None, Began::Empty) => return Ok(None),
+        };
+        let metadata = verify(&*self.storage, &dir)?;
+        Ok(Some(Restored::new(dir, metadata)))
+    }
+
+    /// The metadata of a retained checkpoint.
+    ///
+    /// # Errors
+    /// It is damaged or gone.
+    pub fn load(&self, id: CheckpointId) -> Result<Metadata, StateError> {
+        load(&*self.storage, &self.dir.checkpoint(id))
+    }
+
+    /// Records how the job ended, then deletes what has no purpose any more (architecture section 6). The record
+    /// comes first, so that a crash in between leaves nothing that a start would take for an unfinished run.
+    ///
+    /// # Errors
+    /// Those of the storage; the next start deletes what is left.
+    pub fn end(self, end: &JobEnd, retention: Retention) -> Result<(), StateError> {
+        let Some(line_end) = line_end(end, retention) else { return Ok(()) };
+        self.record(line_end)
+    }
+
+    fn record(&self, line_end: LineEnd) -> Result<(), StateError> {
+        let ended = self.lineage.ended(line_end);
+        lineage::write(&*self.storage, &self.dir.lineage(), &ended)?;
+        // As found on disk, not as remembered: an earlier deletion may have failed.
+        for found in observe::checkpoints(&*self.storage, &self.dir)? {
+            let own = ended.holds(found.id) || !found.complete;
+            if own && ended.has_done_with(&self.dir.checkpoint(found.id)) {
+                remove::remove(&*self.storage, &self.dir, found.id)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+//! Looking at a job's directory without changing it.
+
+use crate::error::StateError;
+use crate::layout::{self, JobDir};
+use crate::lineage;
+use crate::metadata::{METADATA_FILE, Metadata};
+use crate::recovery::{Facts, Found};
+use millstream_io::storage::{self, Kind, Storage};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// What is in the job's directory.
+pub(super) fn observe(storage: &dyn Storage, dir: &JobDir) -> Result<Facts, StateError> {
+    let checkpoints = checkpoints(storage, dir)?;
+    let lineage = lineage::read(storage, &dir.lineage())?;
+    let highest_line = match lineage {
+        Some(_) => 0,
+        None => highest_line(storage, dir, &checkpoints),
+    };
+    Ok(Facts { dir: dir.clone(), lineage, checkpoints, highest_line })
+}
+
+/// The `chk-*` by ascending id.
+pub(super) fn checkpoints(storage: &dyn Storage, dir: &JobDir) -> Result<Vec<Found>, StateError> {
+    let entries = match storage.list(dir.root()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+        other => other.map_err(StateError::Unusable)?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        if let Some(id) = layout::checkpoint_of(&entry.name) {
+            let complete =
+                entry.kind == Kind::Dir && exists(storage, &dir.checkpoint(id).join(METADATA_FILE))?;
+            found.push(Found { id, complete });
+        }
+    }
+    found.sort_by_key(|f| f.id);
+    Ok(found)
+}
+
+fn exists(storage: &dyn Storage, path: &Path) -> Result<bool, StateError> {
+    match storage.stat(path) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(StateError::Unusable(error)),
+    }
+}
+
+/// Damaged checkpoints say nothing about their line; they are complained about when they are chosen.
+fn highest_line(storage: &dyn Storage, dir: &JobDir, checkpoints: &[Found]) -> u64 {
+    let line = |found: &Found| {
+        let bytes = storage::read_all(storage, &dir.checkpoint(found.id).join(METADATA_FILE)).ok()?;
+        Metadata::parse(&bytes).ok().map(|metadata| metadata.line)
+    };
+    checkpoints.iter().filter(|c| c.complete).filter_map(line).max().unwrap_or(0)
+}
+
+/// The absolute directory of the snapshot that a user names, also when it is gone: then what of its path is left is
+/// resolved.
+pub(super) fn absolute(storage: &dyn Storage, path: &Path) -> Result<PathBuf, StateError> {
+    let dir = layout::snapshot_dir(path);
+    let mut missing = Vec::new();
+    let mut there = dir;
+    loop {
+        let tried = if there.as_os_str().is_empty() { Path::new(".") } else { there };
+        match (storage.canonical(tried), there.parent(), there.file_name()) {
+            (Ok(mut known), ..) => {
+                known.extend(missing.iter().rev());
+                return Ok(known);
+            }
+            (Err(error), Some(parent), Some(name)) if error.kind() == ErrorKind::NotFound => {
+                missing.push(name);
+                there = parent;
+            }
+            (Err(source), ..) => return Err(StateError::NoSnapshot { path: path.to_owned(), source }),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Starting a job on its checkpoint directory: look, decide, verify, and only when nothing is left that could refuse
+//! the start, create (a refusal creates and deletes nothing).
+
+use super::observe::{absolute, observe};
+use super::remove::{remove, remove_temporary};
+use super::{CheckpointStore, CommitPermit, verify};
+use crate::error::StateError;
+use crate::job_id::JobId;
+use crate::layout::JobDir;
+use crate::lineage;
+use crate::metadata::Metadata;
+use crate::recovery::{self, Facts, Plan, Refusal, Request, Start};
+use millstream_io::id::CheckpointId;
+use millstream_io::storage::{self, Lock, Storage};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What a user asks for, with a path as it was given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum StartFrom {
+    /// Go on with the job, or start it.
+    #[default]
+    Latest,
+    /// Begin without state (`--fresh`).
+    Fresh,
+    /// Go on from a snapshot (`-s PATH`): its directory or its `_metadata`.
+    Path(PathBuf),
+}
+
+/// A snapshot that a start goes on from, verified.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Restored {
+    /// Its directory.
+    pub dir: PathBuf,
+    /// Its content.
+    pub metadata: Arc<Metadata>,
+    /// What it holds may be committed.
+    pub permit: CommitPermit,
+}
+
+impl Restored {
+    pub(super) fn new(dir: PathBuf, metadata: Metadata) -> Self {
+        let permit = CommitPermit::mint(metadata.checkpoint);
+        Self { dir, metadata: Arc::new(metadata), permit }
+    }
+}
+
+/// A start that has been decided on, and has changed nothing yet.
+pub struct Opening {
+    storage: Arc<dyn Storage>,
+    dir: JobDir,
+    holder: String,
+    facts: Facts,
+    request: Request,
+    plan: Plan,
+    restored: Option<Restored>,
+    lock: Option<Box<dyn Lock>>,
+}
+
+impl Opening {
+    /// Looks at the directory of the job `job_name` below `checkpoints` and decides what to go on from; verifies it.
+    /// `holder` says who asks (`pid 123`), for others that find the job running.
+    ///
+    /// # Errors
+    /// Every reason to refuse the start: a directory that cannot be used, a job that is running, a snapshot that is
+    /// missing, damaged or foreign.
+    pub fn new(
+        storage: Arc<dyn Storage>,
+        checkpoints: &Path,
+        job_name: &str,
+        holder: &str,
+        from: &StartFrom,
+    ) -> Result<Self, StateError> {
+        let job = JobId::of(job_name);
+        let dir = JobDir::new(&absolute_root(&*storage, checkpoints)?, job);
+        // Without a lock file nobody else can be at work, and none is made before the start is certain.
+        let lock = match storage.stat(&dir.lock()) {
+            Ok(_) => Some(lock(&*storage, &dir, holder)?),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(StateError::Unusable(error)),
+        };
+        let facts = observe(&*storage, &dir)?;
+        let request = match from {
+            StartFrom::Latest => Request::Resume,
+            StartFrom::Fresh => Request::Fresh,
+            StartFrom::Path(path) => Request::From(absolute(&*storage, path)?),
+        };
+        let plan = recovery::plan(&facts, &request)?;
+        let restored = restore(&*storage, &dir, job, job_name, &plan)?;
+        Ok(Self { storage, dir, holder: holder.to_owned(), facts, request, plan, restored, lock })
+    }
+
+    /// What the start goes on from; displayed, the line that tells the user.
+    pub fn start(&self) -> &Start {
+        &self.plan.start
+    }
+
+    /// The snapshot that the start goes on from, if there is one.
+    pub fn restored(&self) -> Option<&Restored> {
+        self.restored.as_ref()
+    }
+
+    /// Makes the start certain: creates the directories, takes the lock, records the line, and removes what earlier
+    /// attempts left.
+    ///
+    /// # Errors
+    /// The directory is not writable, or another process was faster.
+    pub fn begin(mut self, num_retained: usize) -> Result<CheckpointStore, StateError> {
+        self.create_dirs().map_err(StateError::Unusable)?;
+        if self.lock.is_none() {
+            self.lock = Some(lock(&*self.storage, &self.dir, &self.holder)?);
+            let now = observe(&*self.storage, &self.dir)?;
+            if recovery::plan(&now, &self.request)? != self.plan || now != self.facts {
+                return Err(Refusal::Overtaken { dir: self.dir.root().to_owned() }.into());
+            }
+        }
+        let restored = self.restored.as_ref().map(|r| r.metadata.checkpoint);
+        let lineage = self.plan.lineage(restored);
+        // Written even when nothing changes: a directory that cannot be written to is noticed here (MS-009).
+        lineage::write(&*self.storage, &self.dir.lineage(), &lineage).map_err(StateError::Unusable)?;
+        self.clean_up().map_err(StateError::Unusable)?;
+        let completed = self.facts.checkpoints.iter().filter(|c| c.complete && lineage.holds(c.id));
+        Ok(CheckpointStore {
+            retained: completed.map(|c| c.id).collect(),
+            next_id: self.plan.next_id(restored),
+            storage: self.storage,
+            dir: self.dir,
+            lineage,
+            num_retained: num_retained.max(1),
+            _lock: self.lock,
+        })
+    }
+
+    fn create_dirs(&self) -> storage::Result<()> {
+        self.storage.create_dir_all(self.dir.root())?;
+        self.storage.create_dir_all(&self.dir.shared())?;
+        self.storage.create_dir_all(&self.dir.task_owned())
+    }
+
+    fn clean_up(&self) -> storage::Result<()> {
+        for &id in &self.plan.leftovers {
+            remove(&*self.storage, &self.dir, id)?;
+        }
+        remove_temporary(&*self.storage, &self.dir)
+    }
+}
+
+/// The checkpoint directory made absolute, so that what the lineage records holds from everywhere. Nothing of it
+/// needs to exist.
+fn absolute_root(storage: &dyn Storage, checkpoints: &Path) -> Result<PathBuf, StateError> {
+    absolute(storage, checkpoints).map_err(|error| match error {
+        StateError::NoSnapshot { source, .. } => StateError::Unusable(source),
+        other => other,
+    })
+}
+
+fn lock(storage: &dyn Storage, dir: &JobDir, holder: &str) -> Result<Box<dyn Lock>, StateError> {
+    let path = dir.lock();
+    match storage.try_lock(&path, holder).map_err(StateError::Unusable)? {
+        Some(lock) => Ok(lock),
+        None => {
+            let bytes = storage::read_all(storage, &path).unwrap_or_default();
+            let holder = String::from_utf8_lossy(&bytes).trim().to_owned();
+            let holder = if holder.is_empty() { "another process".to_owned() } else { holder };
+            Err(StateError::InUse { path, holder })
+        }
+    }
+}
+
+/// Reads and verifies what the plan goes on from.
+fn restore(
+    storage: &dyn Storage,
+    dir: &JobDir,
+    job: JobId,
+    job_name: &str,
+    plan: &Plan,
+) -> Result<Option<Restored>, StateError> {
+    let Some(snapshot) = plan.start.snapshot() else { return Ok(None) };
+    let metadata = verify(storage, snapshot).map_err(|cause| explain(storage, dir, plan, cause))?;
+    if let Some(why) = foreign(dir, job, job_name, plan, snapshot, &metadata) {
+        return Err(Refusal::Foreign { dir: snapshot.to_owned(), why }.into());
+    }
+    Ok(Some(Restored::new(snapshot.to_owned(), metadata)))
+}
+
+/// What does not fit when a checkpoint of the job's current line is not what its place says.
+fn foreign(
+    dir: &JobDir,
+    job: JobId,
+    job_name: &str,
+    plan: &Plan,
+    snapshot: &Path,
+    metadata: &Metadata,
+) -> Option<String> {
+    let line = plan.continues.as_ref().filter(|_| is_own(dir, snapshot))?;
+    if metadata.job != job {
+        let taken_by = &metadata.job_name;
+        return Some(format!("the checkpoint was taken by job {taken_by:?}, not by {job_name:?}"));
+    }
+    if snapshot != dir.checkpoint(metadata.checkpoint) {
+        return Some(format!("the checkpoint in it has the number {}", metadata.checkpoint));
+    }
+    (line.holds(metadata.checkpoint) && metadata.line != line.line).then(|| {
+        format!(
+            "the checkpoint belongs to line {} of the job, the current one is {}",
+            metadata.line, line.line
+        )
+    })
+}
+
+fn is_own(dir: &JobDir, snapshot: &Path) -> bool {
+    snapshot.parent() == Some(dir.root())
+}
+
+/// Adds to an error about what the job would go on from by itself what else there is (ruling 1).
+fn explain(storage: &dyn Storage, dir: &JobDir, plan: &Plan, cause: StateError) -> StateError {
+    let Start::Resume(snapshot) = &plan.start else { return cause };
+    let cause = Box::new(cause);
+    let newest_of_line =
+        is_own(dir, snapshot) && plan.continues.as_ref().is_some_and(|line| !line.began_at(snapshot));
+    if !newest_of_line {
+        return Refusal::Base { cause }.into();
+    }
+    let intact = |id: &CheckpointId| verify(storage, &dir.checkpoint(*id)).is_ok();
+    let older = plan.older.iter().copied().find(intact).map(|id| dir.checkpoint(id));
+    Refusal::DamagedNewest { cause, older }.into()
+}

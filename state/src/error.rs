@@ -1,0 +1,323 @@
+//! What can go wrong with state: each error names the operation, the thing at fault, the cause, and a remedy where
+//! there is one.
+
+use crate::assign::Mismatch;
+use crate::recovery::Refusal;
+use millstream_io::error::{Class, ConnectorError, StorageError};
+use millstream_io::id::CheckpointId;
+use millstream_io::record::SchemaError;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Something about state failed: `<what failed>: <thing at fault>: <cause>`, and perhaps a hint.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StateError {
+    /// An operation of the storage.
+    Storage(StorageError),
+    /// The checkpoint directory cannot be used at all (MS-009).
+    Unusable(StorageError),
+    /// There is no snapshot at a path (ER-05).
+    NoSnapshot {
+        /// The path.
+        path: PathBuf,
+        /// What was tried.
+        source: StorageError,
+    },
+    /// A data file of a snapshot cannot be opened or read (ER-22).
+    DataFile {
+        /// The snapshot.
+        snapshot: PathBuf,
+        /// The operation, the file and the cause.
+        source: StorageError,
+    },
+    /// A file of a snapshot is damaged, cut off, of a newer release, or something else altogether (ER-06).
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: FormatError,
+    },
+    /// The lineage file is damaged.
+    Lineage {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: FormatError,
+    },
+    /// Another process runs the job (MS-074).
+    InUse {
+        /// The lock file.
+        path: PathBuf,
+        /// Who holds it, as far as the file says.
+        holder: String,
+    },
+    /// A checkpoint was to be begun or discarded under the number of a completed one.
+    Completed {
+        /// Its directory.
+        path: PathBuf,
+    },
+    /// The type of a state cannot be described in a checkpoint.
+    Schema {
+        /// The checkpoint.
+        checkpoint: CheckpointId,
+        /// Why not.
+        source: SchemaError,
+    },
+    /// Metadata to be published names a file that is not there as it should be.
+    Incomplete {
+        /// The file.
+        path: PathBuf,
+        /// Length that it should have.
+        expected: u64,
+        /// Length that it has.
+        found: u64,
+    },
+    /// It is not known whether a checkpoint was published, and it could not be taken back.
+    Unsettled {
+        /// Its directory.
+        path: PathBuf,
+        /// Why it could not be taken back.
+        source: StorageError,
+    },
+    /// The start is refused.
+    Refused(Refusal),
+    /// A snapshot does not fit the program.
+    Mismatch(Mismatch),
+}
+
+/// An error in the parts that a message is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// What failed, in a few words.
+    pub what: String,
+    /// The thing at fault.
+    pub at: String,
+    /// Why.
+    pub cause: String,
+}
+
+impl Parts {
+    pub(crate) fn new(what: impl Into<String>, at: impl fmt::Display, cause: impl fmt::Display) -> Self {
+        Self { what: what.into(), at: at.to_string(), cause: cause.to_string() }
+    }
+}
+
+impl fmt::Display for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.what, self.at, self.cause)
+    }
+}
+
+impl StateError {
+    /// A data file of the snapshot in directory `snapshot` could not be opened or read.
+    pub(crate) fn data_file(snapshot: &Path, source: StorageError) -> Self {
+        Self::DataFile { snapshot: snapshot.to_owned(), source }
+    }
+
+    /// What the error means for the job.
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Storage(_) | Self::Incomplete { .. } => Class::Restart,
+            Self::Completed { .. } | Self::Unsettled { .. } => Class::Fatal,
+            Self::Schema { .. } => Class::Data,
+            Self::Unusable(_)
+            | Self::NoSnapshot { .. }
+            | Self::DataFile { .. }
+            | Self::Damaged { .. }
+            | Self::Lineage { .. }
+            | Self::InUse { .. }
+            | Self::Refused(_)
+            | Self::Mismatch(_) => Class::Refuse,
+        }
+    }
+
+    /// The message in its parts.
+    pub fn parts(&self) -> Parts {
+        match self {
+            Self::Storage(e) => Parts::new(e.operation, e.path.display(), &e.source),
+            Self::Unusable(e) => Parts::new(
+                format!("use the checkpoint directory ({})", e.operation),
+                e.path.display(),
+                &e.source,
+            ),
+            Self::NoSnapshot { path, source } => Parts::new(
+                "restore",
+                path.display(),
+                format_args!(
+                    "no valid snapshot there ({} {}: {})",
+                    source.operation,
+                    source.path.display(),
+                    source.source
+                ),
+            ),
+            Self::DataFile { snapshot, source } => Parts::new(
+                format!("restore from snapshot {}", snapshot.display()),
+                source.path.display(),
+                format_args!("cannot {} this file of it: {}", source.operation, source.source),
+            ),
+            Self::Damaged { path, source } => {
+                Parts::new("restore", path.display(), format_args!("damaged: {source}"))
+            }
+            Self::Lineage { path, source } => {
+                Parts::new("read the lineage", path.display(), format_args!("damaged: {source}"))
+            }
+            Self::InUse { path, holder } => {
+                Parts::new("lock the checkpoint directory", path.display(), format_args!("held by {holder}"))
+            }
+            Self::Completed { path } => Parts::new(
+                "begin a checkpoint",
+                path.display(),
+                "a completed checkpoint is there, and is never overwritten",
+            ),
+            Self::Schema { checkpoint, source } => {
+                Parts::new("describe the types of the state", format_args!("checkpoint {checkpoint}"), source)
+            }
+            Self::Incomplete { path, expected, found } => Parts::new(
+                "publish a checkpoint",
+                path.display(),
+                format_args!("the file has {found} bytes instead of {expected}"),
+            ),
+            Self::Unsettled { path, source } => Parts::new(
+                "take back a checkpoint that was perhaps published",
+                path.display(),
+                format_args!("{source}"),
+            ),
+            Self::Refused(refusal) => refusal.parts(),
+            Self::Mismatch(mismatch) => mismatch.parts(),
+        }
+    }
+
+    /// What the user may do, where there is something.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Refused(refusal) => refusal.hint(),
+            Self::Mismatch(mismatch) => mismatch.hint(),
+            Self::Unusable(_) => Some(
+                "name a directory that this user may write to with `execution.checkpointing.dir`".to_owned(),
+            ),
+            Self::NoSnapshot { .. } => Some(
+                "name the directory of a checkpoint or savepoint, or the `_metadata` file in it".to_owned(),
+            ),
+            Self::InUse { .. } => {
+                Some("stop the other process first, or use another job name (`--name`)".to_owned())
+            }
+            Self::Lineage { path, .. } => Some(format!(
+                "move {} away, then go on from a checkpoint with `-s PATH` or begin without state with `--fresh`",
+                path.display()
+            )),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for StateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.parts().fmt(f)
+    }
+}
+
+impl std::error::Error for StateError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Storage(source)
+            | Self::Unusable(source)
+            | Self::NoSnapshot { source, .. }
+            | Self::DataFile { source, .. }
+            | Self::Unsettled { source, .. } => Some(source),
+            Self::Damaged { source, .. } | Self::Lineage { source, .. } => Some(source),
+            Self::Schema { source, .. } => Some(source),
+            Self::InUse { .. }
+            | Self::Completed { .. }
+            | Self::Incomplete { .. }
+            | Self::Refused(_)
+            | Self::Mismatch(_) => None,
+        }
+    }
+}
+
+impl From<StorageError> for StateError {
+    fn from(error: StorageError) -> Self {
+        Self::Storage(error)
+    }
+}
+
+impl From<Refusal> for StateError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Mismatch> for StateError {
+    fn from(mismatch: Mismatch) -> Self {
+        Self::Mismatch(mismatch)
+    }
+}
+
+impl From<StateError> for ConnectorError {
+    fn from(error: StateError) -> Self {
+        let (class, hint) = (error.class(), error.hint());
+        let Parts { what, at, cause } = error.parts();
+        Self { what, at, cause: cause.into(), hint, class }
+    }
+}
+
+/// The bytes of a file are not what this build can read (ER-06).
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum FormatError {
+    /// The file begins with something else.
+    #[error(
+        "it does not begin with the magic number {:?}: not such a file, or its beginning is damaged",
+        String::from_utf8_lossy(expected)
+    )]
+    Magic {
+        /// What it should begin with.
+        expected: [u8; 8],
+    },
+    /// The file was written by a newer release.
+    #[error("its format version is {found}, this release reads up to {supported}")]
+    Version {
+        /// The version of the file.
+        found: u32,
+        /// The newest version that can be read.
+        supported: u32,
+    },
+    /// The file is shorter than it says.
+    #[error("it is cut off: {found} of {expected} bytes are there")]
+    Truncated {
+        /// Length that it should have.
+        expected: u64,
+        /// Length that it has.
+        found: u64,
+    },
+    /// The file is longer than it says.
+    #[error("it is longer than written: {found} instead of {expected} bytes")]
+    Trailing {
+        /// Length that it should have.
+        expected: u64,
+        /// Length that it has.
+        found: u64,
+    },
+    /// Bytes have changed.
+    #[error("checksum mismatch in its {part}: stored {stored:08x}, computed {computed:08x}")]
+    Checksum {
+        /// Which part of the file.
+        part: &'static str,
+        /// The checksum that was written.
+        stored: u32,
+        /// The checksum of what is there.
+        computed: u32,
+    },
+    /// A field makes no sense although the checksum is right.
+    #[error("its field `{field}` (ending at byte {offset} of the body) makes no sense: {problem}")]
+    Field {
+        /// The field.
+        field: &'static str,
+        /// Where it ends, counted from the first byte of the body.
+        offset: u64,
+        /// What is wrong.
+        problem: &'static str,
+    },
+}

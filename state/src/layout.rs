@@ -1,0 +1,96 @@
+//! Where the files of a job's checkpoints are (CS-04). Pure.
+
+use crate::job_id::JobId;
+use crate::metadata::METADATA_FILE;
+use millstream_io::id::CheckpointId;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// The directory of a job below the checkpoint directory: `<dir>/<job-id>`.
+///
+/// ```
+/// use millstream_io::id::CheckpointId;
+/// use millstream_state::{JobId, layout::JobDir};
+///
+/// let dir = JobDir::new("/checkpoints".as_ref(), JobId::of("abc"));
+/// let metadata = dir.checkpoint(CheckpointId(7)).join("_metadata");
+/// assert_eq!(metadata.to_str(), Some("/checkpoints/06b05ab6733a618578af5f94892f3950/chk-7/_metadata"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobDir {
+    root: PathBuf,
+}
+
+impl JobDir {
+    /// That of `job` below `checkpoints`.
+    pub fn new(checkpoints: &Path, job: JobId) -> Self {
+        Self { root: checkpoints.join(job.to_string()) }
+    }
+
+    /// The directory itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Files that belong to checkpoint `id` alone.
+    pub fn checkpoint(&self, id: CheckpointId) -> PathBuf {
+        self.root.join(format!("chk-{id}"))
+    }
+
+    /// Files that several checkpoints may use.
+    pub fn shared(&self) -> PathBuf {
+        self.root.join("shared")
+    }
+
+    /// Files that belong to subtasks and are never deleted by the coordinator.
+    pub fn task_owned(&self) -> PathBuf {
+        self.root.join("taskowned")
+    }
+
+    /// The record of the job's lines of checkpoints.
+    pub fn lineage(&self) -> PathBuf {
+        self.root.join("lineage")
+    }
+
+    /// The lock that the process holds which runs the job.
+    pub fn lock(&self) -> PathBuf {
+        self.root.join(".lock")
+    }
+}
+
+/// The checkpoint whose directory has this name, if any has.
+pub fn checkpoint_of(name: &OsStr) -> Option<CheckpointId> {
+    let digits = name.to_str()?.strip_prefix("chk-")?;
+    let canonical = digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0');
+    if canonical { digits.parse().ok().map(CheckpointId) } else { None }
+}
+
+/// The directory of the snapshot that a user means: `path` itself, or what is around its `_metadata`.
+pub fn snapshot_dir(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if path.file_name() == Some(OsStr::new(METADATA_FILE)) => parent,
+        _ => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_chk_and_a_number_without_leading_zero_names_a_checkpoint() {
+        assert_eq!(checkpoint_of("chk-1".as_ref()), Some(CheckpointId(1)));
+        assert_eq!(checkpoint_of("chk-18446744073709551615".as_ref()), Some(CheckpointId(u64::MAX)));
+        for other in
+            ["chk-", "chk-0", "chk-07", "chk-+7", "chk-7 ", "Chk-7", "chk-18446744073709551616", "shared"]
+        {
+            assert_eq!(checkpoint_of(other.as_ref()), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_snapshot_is_named_by_its_directory_or_its_metadata() {
+        assert_eq!(snapshot_dir("a/chk-1".as_ref()), Path::new("a/chk-1"));
+        assert_eq!(snapshot_dir("a/chk-1/_metadata".as_ref()), Path::new("a/chk-1"));
+    }
+}

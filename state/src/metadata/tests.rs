@@ -1,0 +1,331 @@
+//! Encoding and checked parsing of `_metadata` (CS-05, ER-06, MS-073).
+
+use super::*;
+use crate::error::FormatError;
+use crate::frame;
+use crate::key_group::Parallelism;
+use crate::testing::{sample, schema};
+use proptest::prelude::*;
+
+/// Rebuilds the frame around a changed body, so that only the body's own checks are left.
+fn resealed(bytes: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut body = bytes[frame::HEADER..bytes.len() - frame::TRAILER].to_vec();
+    change(&mut body);
+    frame::seal(encode::KIND, &body)
+}
+
+fn field_of(result: Result<Metadata, FormatError>) -> &'static str {
+    match result {
+        Err(FormatError::Field { field, .. }) => field,
+        other => panic!("expected a bad field, found {other:?}"),
+    }
+}
+
+fn with(change: impl FnOnce(&mut Metadata)) -> Result<Metadata, FormatError> {
+    let mut metadata = sample();
+    change(&mut metadata);
+    Metadata::parse(&metadata.encode().unwrap())
+}
+
+fn keyed(metadata: &mut Metadata) -> &mut KeyedHandle {
+    &mut metadata.operators[1].subtasks[0].keyed[0]
+}
+
+/// Gives the second file another name wherever it is named.
+fn rename(metadata: &mut Metadata, to: &str) {
+    let old = std::mem::replace(&mut metadata.files[1].name, to.into());
+    for handle in metadata.operators.iter_mut().flat_map(|o| &mut o.subtasks).flat_map(|s| &mut s.keyed) {
+        if let Handle::File { name, .. } = &mut handle.data
+            && *name == old
+        {
+            *name = to.into();
+        }
+    }
+}
+
+#[test]
+fn what_was_encoded_is_parsed() {
+    assert_eq!(Metadata::parse(&sample().encode().unwrap()), Ok(sample()));
+}
+
+/// The first fields stand where `docs/format.md` says.
+#[test]
+fn the_layout_is_the_documented_one() {
+    let bytes = sample().encode().unwrap();
+    assert_eq!(&bytes[..12], b"MILLMETA\x01\0\0\0");
+    let body = &bytes[24..];
+    assert_eq!(body[..8], 7u64.to_le_bytes(), "checkpoint");
+    assert_eq!(body[8], 0, "kind");
+    assert_eq!(body[9..25], JobId::of("flights").to_bits().to_le_bytes(), "job");
+    assert_eq!(&body[25..36], b"\x07\0\0\0flights", "job name");
+    assert_eq!(body[36..44], 2u64.to_le_bytes(), "line");
+}
+
+/// ER-06, MS-019: a flipped bit anywhere and a cut anywhere is noticed.
+#[test]
+fn er_06_no_changed_byte_and_no_cut_goes_unnoticed() {
+    let bytes = sample().encode().unwrap();
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1 << (at % 8);
+        assert!(Metadata::parse(&changed).is_err(), "byte {at}");
+        assert!(Metadata::parse(&bytes[..at]).is_err(), "cut to {at}");
+    }
+}
+
+/// MS-073: with right checksums, every field set to 0, 255 or 254 in each of its bytes, and every aligned and
+/// unaligned 2, 4 and 8 bytes set to 0, max and max - 1: no panic, no hunger for memory; and whatever parses is
+/// metadata that encodes to the same bytes.
+#[test]
+fn ms_073_no_value_of_any_field_breaks_the_parser() {
+    let bytes = sample().encode().unwrap();
+    let body = bytes.len() - frame::HEADER - frame::TRAILER;
+    for width in [1, 2, 4, 8] {
+        for at in 0..=body - width {
+            for value in [0u64, u64::MAX, u64::MAX - 1, 1 << 31, 1 << 63] {
+                let changed =
+                    resealed(&bytes, |b| b[at..at + width].copy_from_slice(&value.to_le_bytes()[..width]));
+                if let Ok(metadata) = Metadata::parse(&changed) {
+                    assert_eq!(
+                        metadata.encode().unwrap(),
+                        changed,
+                        "{width} bytes at {at} set to {value:#x}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_that_do_not_fit_together_are_refused_by_name() {
+    assert_eq!(field_of(with(|m| m.checkpoint = CheckpointId(0))), "checkpoint");
+    assert_eq!(field_of(with(|m| rename(m, "state-1-0"))), "file name");
+    assert_eq!(field_of(with(|m| m.operators[1].id = m.operators[0].id)), "operator id");
+    assert_eq!(field_of(with(|m| m.operators[1].max_parallelism = 0)), "parallelism");
+    assert_eq!(field_of(with(|m| m.operators[1].max_parallelism = 1)), "parallelism");
+    assert_eq!(field_of(with(|m| m.operators[1].max_parallelism = 32769)), "parallelism");
+    assert_eq!(field_of(with(|m| m.operators[1].subtasks.clear())), "parallelism");
+    assert_eq!(field_of(with(|m| keyed(m).state = 1)), "state index");
+    assert_eq!(field_of(with(|m| keyed(m).groups.swap(0, 1))), "key groups");
+    assert_eq!(field_of(with(|m| keyed(m).groups[1].group = KeyGroup(64))), "key groups");
+    assert_eq!(field_of(with(|m| keyed(m).groups[1].len += 1)), "key groups");
+    assert_eq!(field_of(with(|m| m.files[0].len = 99)), "length in a file");
+    assert_eq!(field_of(with(|m| m.operators[0].subtasks[0].lists[0].list = 1)), "list index");
+    assert_eq!(field_of(with(|m| m.operators[0].subtasks[0].lists[0].elements = 9)), "elements");
+    let twice = |m: &mut Metadata| {
+        let again = m.operators[1].states[0].clone();
+        m.operators[1].states.push(again);
+    };
+    assert_eq!(field_of(with(twice)), "state name");
+}
+
+/// A data file is always beside the metadata: a path that leads elsewhere is not followed.
+#[test]
+fn file_names_stay_inside_the_checkpoint() {
+    for name in ["", "../x", "/etc/passwd", ".", "..", "a/b", "_metadata", ".lock", "a\0b", "a\\b"] {
+        assert_eq!(field_of(with(|m| rename(m, name))), "file name", "{name:?}");
+    }
+}
+
+#[test]
+fn assemble_sorts_parts_to_operators_and_subtasks() {
+    let sample = sample();
+    let shapes: Vec<_> = sample
+        .operators
+        .iter()
+        .map(|o| OperatorShape {
+            id: o.id,
+            uid: o.uid.clone(),
+            name: o.name.clone(),
+            parallelism: Parallelism::new(o.parallelism() as i64, Some(i64::from(o.max_parallelism)))
+                .unwrap(),
+            states: o.states.clone(),
+            lists: o.lists.clone(),
+        })
+        .collect();
+    let info = CheckpointInfo {
+        checkpoint: sample.checkpoint,
+        kind: sample.kind,
+        job_name: sample.job_name.clone(),
+        line: sample.line,
+        trigger_ms: sample.trigger_ms,
+        completed_ms: sample.completed_ms,
+        counters: sample.counters,
+    };
+    let part = |operator: usize, subtask: usize, file: Option<usize>| {
+        let state = sample.operators[operator].subtasks[subtask].clone();
+        let operators = vec![(sample.operators[operator].id, state)];
+        let file = file.map(|n| sample.files[n].clone());
+        (subtask, crate::snapshot::WrittenSnapshot { operators, file })
+    };
+    // In an order in which acknowledgements might come in.
+    let parts = [part(1, 0, Some(0)), part(0, 0, None), part(1, 1, Some(1))];
+    assert_eq!(assemble(info.clone(), &shapes, parts), sample);
+    let missing =
+        std::panic::catch_unwind(|| assemble(info, &shapes, [part(1, 0, Some(0)), part(0, 0, None)]));
+    assert!(missing.is_err(), "CP-25: complete only with all parts");
+}
+
+prop_compose! {
+    fn any_handle(files: Vec<FileEntry>)(
+        inline in prop::collection::vec(any::<u8>(), 0..40),
+        pick in any::<prop::sample::Index>(),
+        from in any::<prop::sample::Index>(),
+        to in any::<prop::sample::Index>(),
+        in_file in any::<bool>(),
+    ) -> Handle {
+        if !in_file || files.is_empty() {
+            return Handle::Inline(inline.into());
+        }
+        let file = &files[pick.index(files.len())];
+        let (a, b) = (from.index(file.len as usize + 1) as u64, to.index(file.len as usize + 1) as u64);
+        Handle::File { name: Arc::clone(&file.name), offset: a.min(b), len: a.abs_diff(b) }
+    }
+}
+
+/// Cuts `len` bytes into parts for some of the groups of `range`.
+fn groups(range: crate::key_group::KeyGroupRange, cuts: &[(u8, u8)], len: u64) -> Vec<GroupRange> {
+    let mut owned: Vec<_> = range.iter().collect();
+    owned.truncate(cuts.len().max(1));
+    let (mut offset, last) = (0, owned.len() - 1);
+    let part = |n: usize, offset: u64| {
+        if n == last { len - offset } else { u64::from(cuts[n].0).min(len - offset) }
+    };
+    owned
+        .into_iter()
+        .enumerate()
+        .map(|(n, group)| {
+            let (entries, crc) = cuts.get(n).map_or((1, 7), |c| (u64::from(c.1), u32::from(c.0) << 9));
+            let range = GroupRange { group, entries, offset, len: part(n, offset), crc };
+            offset += range.len;
+            range
+        })
+        .collect()
+}
+
+fn any_subtask(
+    files: Vec<FileEntry>,
+    states: usize,
+    lists: usize,
+    range: crate::key_group::KeyGroupRange,
+) -> impl Strategy<Value = SubtaskState> {
+    let cuts = prop::collection::vec(any::<(u8, u8)>(), 0..5);
+    let keyed = prop::collection::vec((any_handle(files.clone()), cuts), 0..=states);
+    let lists = prop::collection::vec((any_handle(files), any::<u32>()), 0..=lists);
+    (any::<bool>(), keyed, lists).prop_map(move |(finished, keyed, lists)| SubtaskState {
+        finished,
+        keyed: (0..)
+            .zip(keyed)
+            .map(|(state, (data, cuts))| KeyedHandle {
+                state,
+                groups: groups(range, &cuts, data.len()),
+                data,
+            })
+            .collect(),
+        lists: (0..)
+            .zip(lists)
+            .map(|(list, (data, crc))| ListHandle { list, elements: data.len() / 4, crc, data })
+            .collect(),
+    })
+}
+
+fn any_operator(files: Vec<FileEntry>, id: u128) -> impl Strategy<Value = OperatorState> {
+    (1i64..4, 3i64..200, 0usize..3, 0usize..3, proptest::option::of("[a-z]{0,4}"), ".{0,6}").prop_flat_map(
+        move |(parallelism, max, states, lists, uid, name)| {
+            let parallelism = Parallelism::new(parallelism, Some(max)).unwrap();
+            let subtasks: Vec<_> = (0..parallelism.subtasks())
+                .map(|n| any_subtask(files.clone(), states, lists, parallelism.range_of(n)))
+                .collect();
+            subtasks.prop_map(move |subtasks| OperatorState {
+                id: OperatorId::from_bits(id),
+                uid: uid.clone(),
+                name: name.clone(),
+                max_parallelism: parallelism.max(),
+                states: (0..states)
+                    .map(|n| crate::testing::value_state(&format!("s{n}"), "u64", "string"))
+                    .collect(),
+                lists: (0..lists)
+                    .map(|n| ListDescriptor {
+                        name: format!("l{n}"),
+                        redistribution: [
+                            millstream_io::source::Redistribution::EvenSplit,
+                            millstream_io::source::Redistribution::Union,
+                        ][n % 2],
+                        element: schema("u32"),
+                    })
+                    .collect(),
+                subtasks,
+            })
+        },
+    )
+}
+
+fn any_metadata() -> impl Strategy<Value = Metadata> {
+    let files = prop::collection::vec((0u64..100, any::<u32>()), 0..3);
+    (files, any::<[u64; 7]>(), any::<bool>(), ".{0,8}").prop_flat_map(|(files, n, last, job_name)| {
+        let files: Vec<_> = (0..)
+            .zip(files)
+            .map(|(i, (len, crc))| FileEntry { name: format!("state-{i}-0").into(), len, crc })
+            .collect();
+        let operators = prop::collection::vec(any_operator(files.clone(), 0), 0..3);
+        operators.prop_map(move |mut operators| {
+            for (operator, id) in operators.iter_mut().zip(1..) {
+                operator.id = OperatorId::from_bits(id << 100);
+            }
+            Metadata {
+                checkpoint: CheckpointId(n[0].max(1)),
+                kind: if last { SnapshotKind::Final } else { SnapshotKind::Checkpoint },
+                job: JobId::of(&job_name),
+                job_name: job_name.clone(),
+                line: n[1],
+                trigger_ms: n[2],
+                completed_ms: n[3],
+                counters: LineCounters {
+                    records_in: n[4],
+                    records_out: n[5],
+                    records_late: n[6],
+                    records_rejected: 1,
+                },
+                files: files.clone(),
+                operators,
+            }
+        })
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn any_metadata_survives_a_round_trip(metadata in any_metadata()) {
+        prop_assert_eq!(Metadata::parse(&metadata.encode().unwrap()), Ok(metadata));
+    }
+
+    /// MS-073: bytes changed at random under a right checksum.
+    #[test]
+    fn mutated_bodies_parse_to_an_error_or_to_what_they_say(
+        metadata in any_metadata(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        cut in proptest::option::of(any::<prop::sample::Index>()),
+    ) {
+        let changed = resealed(&metadata.encode().unwrap(), |body| {
+            for (at, value) in &changes {
+                let at = at.index(body.len());
+                body[at] = *value;
+            }
+            if let Some(cut) = cut {
+                body.truncate(cut.index(body.len()));
+            }
+        });
+        if let Ok(parsed) = Metadata::parse(&changed) {
+            prop_assert_eq!(parsed.encode().unwrap(), changed);
+        }
+    }
+
+    #[test]
+    fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = Metadata::parse(&bytes);
+        let _ = Metadata::parse(&frame::seal(encode::KIND, &bytes));
+    }
+}

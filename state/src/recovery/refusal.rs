@@ -1,0 +1,85 @@
+//! Why a start is refused, with what the user can do about it.
+
+use crate::error::{Parts, StateError};
+use std::path::PathBuf;
+
+/// A start that is refused: nothing was created or deleted.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// There are checkpoints, but the record of which line is current is gone.
+    LineageMissing {
+        /// The file that is missing.
+        lineage: PathBuf,
+        /// The newest completed checkpoint.
+        newest: PathBuf,
+    },
+    /// The newest checkpoint of the line fails verification (ruling 1).
+    DamagedNewest {
+        /// What is wrong; names the file.
+        cause: Box<StateError>,
+        /// The newest older checkpoint of the line that is intact.
+        older: Option<PathBuf>,
+    },
+    /// The snapshot that the job would go on from by itself is gone or damaged: what it was stopped with, or what
+    /// its line began with.
+    Base {
+        /// What is wrong; names the file.
+        cause: Box<StateError>,
+    },
+    /// A checkpoint in the job's directory was not taken by this job, or not under this number.
+    Foreign {
+        /// The checkpoint.
+        dir: PathBuf,
+        /// What does not fit.
+        why: String,
+    },
+    /// Another process started the job between the look at its directory and the lock.
+    Overtaken {
+        /// The job's directory.
+        dir: PathBuf,
+    },
+}
+
+impl Refusal {
+    /// The message in its parts.
+    pub fn parts(&self) -> Parts {
+        match self {
+            Self::LineageMissing { lineage, .. } => Parts::new(
+                "resume",
+                lineage.display(),
+                "the file is missing although there are completed checkpoints, so it is not known which one the job \
+                 would go on from",
+            ),
+            Self::DamagedNewest { cause, .. } | Self::Base { cause } => cause.parts(),
+            Self::Foreign { dir, why } => Parts::new("resume", dir.display(), why),
+            Self::Overtaken { dir } => {
+                Parts::new("start", dir.display(), "another process has started this job in the meantime")
+            }
+        }
+    }
+
+    /// What the user may do.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::LineageMissing { newest, .. } => Some(format!(
+                "go on from the newest one with `-s {}`, or begin without state with `--fresh`",
+                newest.display()
+            )),
+            Self::DamagedNewest { older: Some(older), .. } => Some(format!(
+                "go on from the checkpoint before it with `-s {}`; output after that checkpoint may repeat, because \
+                 files of the newer one are already committed",
+                older.display()
+            )),
+            Self::DamagedNewest { older: None, .. } | Self::Base { .. } => Some(
+                "go on from another snapshot with `-s PATH`, or begin without state with `--fresh`; output that is \
+                 already committed may repeat"
+                    .to_owned(),
+            ),
+            Self::Foreign { .. } => {
+                Some("use another `execution.checkpointing.dir`, or another job name (`--name`)".to_owned())
+            }
+            Self::Overtaken { .. } => None,
+        }
+    }
+}

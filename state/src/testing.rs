@@ -1,0 +1,78 @@
+//! Values that several tests of this crate use.
+
+use crate::descriptor::{ListDescriptor, StateDescriptor, StateKind};
+use crate::key_group::KeyGroup;
+use crate::metadata::{
+    FileEntry, GroupRange, Handle, KeyedHandle, LineCounters, ListHandle, Metadata, OperatorState,
+    SnapshotKind, SubtaskState,
+};
+use crate::{JobId, OperatorId};
+use millstream_io::Schema;
+use millstream_io::id::CheckpointId;
+use millstream_io::source::Redistribution;
+
+/// A built-in type.
+pub(crate) fn schema(name: &'static str) -> Schema {
+    Schema::Primitive(name.into())
+}
+
+pub(crate) fn value_state(name: &str, key: &'static str, value: &'static str) -> StateDescriptor {
+    StateDescriptor { name: name.to_owned(), kind: StateKind::Value, key: schema(key), value: schema(value) }
+}
+
+pub(crate) fn list(name: &str, redistribution: Redistribution) -> ListDescriptor {
+    ListDescriptor { name: name.to_owned(), redistribution, element: schema("string") }
+}
+
+/// A list of two elements that stand in the metadata.
+pub(crate) fn two_elements(list: u16) -> ListHandle {
+    let bytes = *b"\x01\0\0\0a\x02\0\0\0bc";
+    ListHandle { list, elements: 2, crc: crc32fast::hash(&bytes), data: Handle::Inline(bytes[..].into()) }
+}
+
+/// Bytes of a file, 30 in one group and the rest in another.
+pub(crate) fn two_groups(groups: [u16; 2], file: &FileEntry) -> KeyedHandle {
+    let range = |group, offset, len| GroupRange { group: KeyGroup(group), entries: 3, offset, len, crc: 5 };
+    KeyedHandle {
+        state: 0,
+        groups: vec![range(groups[0], 0, 30), range(groups[1], 30, file.len - 30)],
+        data: Handle::File { name: file.name.clone(), offset: 0, len: file.len },
+    }
+}
+
+/// A checkpoint of a source with a list and a keyed operator of two subtasks with a file each.
+pub(crate) fn sample() -> Metadata {
+    let file = |name: &str| FileEntry { name: name.into(), len: 100, crc: 0x1234_5678 };
+    let files = vec![file("state-1-0"), file("state-1-1")];
+    let source = OperatorState {
+        id: OperatorId::of_uid("source"),
+        uid: Some("source".to_owned()),
+        name: "lines".to_owned(),
+        max_parallelism: 128,
+        states: Vec::new(),
+        lists: vec![list("splits", Redistribution::EvenSplit)],
+        subtasks: vec![SubtaskState { finished: true, keyed: Vec::new(), lists: vec![two_elements(0)] }],
+    };
+    let keyed = |handle| SubtaskState { finished: false, keyed: vec![handle], lists: Vec::new() };
+    let count = OperatorState {
+        id: OperatorId::generated(b"count"),
+        uid: None,
+        name: "count".to_owned(),
+        max_parallelism: 128,
+        states: vec![value_state("sum", "u64", "i64")],
+        lists: Vec::new(),
+        subtasks: vec![keyed(two_groups([0, 63], &files[0])), keyed(two_groups([64, 127], &files[1]))],
+    };
+    Metadata {
+        checkpoint: CheckpointId(7),
+        kind: SnapshotKind::Checkpoint,
+        job: JobId::of("flights"),
+        job_name: "flights".to_owned(),
+        line: 2,
+        trigger_ms: 1_700_000_000_000,
+        completed_ms: 1_700_000_000_250,
+        counters: LineCounters { records_in: 1000, records_out: 900, records_late: 5, records_rejected: 1 },
+        files,
+        operators: vec![source, count],
+    }
+}

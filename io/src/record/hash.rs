@@ -1,17 +1,25 @@
 //! The hash of a key (architecture D11): fixed for ever, equal on every platform and release.
 //!
-//! A key of at most eight encoded bytes of fixed size is one little-endian word `w`; its hash is
-//! `fold(w ^ A, B)`, where `fold(a, b)` multiplies to 128 bits and xors the halves. Any other key is hashed over its
-//! bytes (the content of a text or byte string, the encoding of anything else):
+//! `fold(a, b)` multiplies two words to 128 bits and xors the halves. `A`, `B` and `C` are
+//! `0x9e3779b97f4a7c15`, `0xd1b54a32d192ed03` and `0x8cb92ba72f3d8dd7`; arithmetic wraps at 64 bits, words are
+//! little-endian.
 //!
-//! - up to 16 bytes: with `first` and `last` the first and last eight bytes (the same eight when fewer than nine; up
-//!   to seven bytes are zero-extended), `fold(first ^ A, last ^ B ^ length * C)`;
-//! - longer: `h = length * C`, then for every full 16-byte block `(x, y)` `h = fold(x ^ h ^ A, y ^ B)`, and last the
-//!   final 16 bytes of the key (which may overlap a block) in the same way.
+//! A key of one to eight encoded bytes, of a type whose values all take as many, is one zero-extended word `w`; its
+//! hash is `fold(fold(w ^ A, B), C)`. Any other key is hashed over its bytes (the content of a text or byte string, the
+//! encoding of anything else):
 //!
-//! Then the result is folded once more with `C`, so that the top 48 bits, which routing, table index and tags use,
-//! depend on every bit of the key. Test vectors stand in this module's tests and in the public documentation of
-//! [`hash_word`] and [`hash_bytes`].
+//! - up to 16 bytes: with `first` and `last` the first and last eight bytes (fewer than eight are one zero-extended
+//!   word, which is both), `fold(fold(first ^ A, last ^ B ^ length * C), C)`;
+//! - longer: `h = length * C`; for every 16-byte block `(x, y)` that is not the end of the key
+//!   `h = fold(x ^ h ^ A, y ^ B)`; then the same for the final 16 bytes of the key (which may overlap a block); the
+//!   hash is `fold(h, C)`.
+//!
+//! The second `fold` makes each of the top 48 bits, which routing, table index and tags use, depend on every bit of the
+//! key: with one alone, keys that count up fill some ranges of these bits several times as much as others. Every value
+//! can be a hash, 0 included. The hash is no secret: it does not defend against keys that were made to collide.
+
+#[cfg(test)]
+mod tests;
 
 const A: u64 = 0x9e37_79b9_7f4a_7c15;
 const B: u64 = 0xd1b5_4a32_d192_ed03;
@@ -23,10 +31,20 @@ fn fold(a: u64, b: u64) -> u64 {
     (wide as u64) ^ ((wide >> 64) as u64)
 }
 
-/// Hash of a key of at most eight encoded bytes of fixed size.
+/// Hash of a key of at most eight encoded bytes of fixed size, as a zero-extended little-endian word:
+/// `fold(fold(word ^ A, B), C)`, where `fold` multiplies to 128 bits and xors the halves, `A` is `0x9e3779b97f4a7c15`,
+/// `B` is `0xd1b54a32d192ed03` and `C` is `0x8cb92ba72f3d8dd7`. Never changes.
+///
+/// ```
+/// # use millstream_io::record::hash_word;
+/// assert_eq!(hash_word(0), 0xb528_2132_a07e_116e);
+/// assert_eq!(hash_word(1), 0x29ed_c0da_bf15_ac28);
+/// assert_eq!(hash_word(42), 0x9646_c842_d4ee_6f46);
+/// assert_eq!(hash_word(u64::MAX), 0x4d04_854c_4685_0c7a);
+/// ```
 #[inline(always)]
 pub fn hash_word(word: u64) -> u64 {
-    fold(word ^ A, B)
+    fold(fold(word ^ A, B), C)
 }
 
 #[inline(always)]
@@ -36,7 +54,21 @@ fn word_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// Hash of a key that is a byte string.
+/// Hash of a key that is a byte string. Never changes. With `fold` and the constants of [`hash_word`], and arithmetic
+/// modulo 2^64:
+///
+/// - up to 16 bytes: with `first` and `last` the first and last eight bytes as little-endian words (fewer than eight
+///   bytes are one zero-extended word, which is both), `fold(fold(first ^ A, last ^ B ^ length * C), C)`;
+/// - longer: `h = length * C`; for every 16 bytes `(x, y)` that are not the end of the key
+///   `h = fold(x ^ h ^ A, y ^ B)`; the same for the last 16 bytes of the key; then `fold(h, C)`.
+///
+/// ```
+/// # use millstream_io::record::hash_bytes;
+/// assert_eq!(hash_bytes(b""), 0xb528_2132_a07e_116e);
+/// assert_eq!(hash_bytes(b"abc"), 0x2cc4_62f0_5ac7_06d2);
+/// assert_eq!(hash_bytes(b"abcdefghi"), 0xed9f_bf5e_e6a2_e4f6);
+/// assert_eq!(hash_bytes(b"0123456789abcdefg"), 0xa381_b796_3282_9f2b);
+/// ```
 #[inline]
 pub fn hash_bytes(bytes: &[u8]) -> u64 {
     let n = bytes.len();

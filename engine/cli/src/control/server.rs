@@ -3,8 +3,9 @@
 use super::protocol::{self, Fault, Reply, Request};
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -20,11 +21,12 @@ pub trait Control: Send + Sync + 'static {
     fn answer(&self, request: Request) -> Reply;
 }
 
-/// Serves a control socket until dropped.
+/// Serves a control socket until dropped. Clients that have been promised an answer get it first.
 #[derive(Debug)]
 pub struct Server {
     leaving: Arc<AtomicBool>,
-    path: std::path::PathBuf,
+    clients: Arc<Clients>,
+    path: PathBuf,
     thread: Option<thread::JoinHandle<()>>,
 }
 
@@ -35,12 +37,12 @@ impl Server {
     /// No thread could be started.
     pub fn start(listener: UnixListener, control: Arc<dyn Control>) -> io::Result<Self> {
         let leaving = Arc::new(AtomicBool::new(false));
-        let address = listener.local_addr()?;
-        let path = address.as_pathname().map(ToOwned::to_owned).unwrap_or_default();
-        let flag = Arc::clone(&leaving);
-        let name = "millstream-control".to_owned();
-        let thread = thread::Builder::new().name(name).spawn(move || serve(&listener, &control, &flag))?;
-        Ok(Self { leaving, path, thread: Some(thread) })
+        let clients = Arc::new(Clients::default());
+        let path = listener.local_addr()?.as_pathname().map(ToOwned::to_owned).unwrap_or_default();
+        let (flag, served) = (Arc::clone(&leaving), Arc::clone(&clients));
+        let builder = thread::Builder::new().name("millstream-control".to_owned());
+        let thread = builder.spawn(move || serve(&listener, &control, &served, &flag))?;
+        Ok(Self { leaving, clients, path, thread: Some(thread) })
     }
 }
 
@@ -53,36 +55,58 @@ impl Drop for Server {
         {
             let _ = thread.join();
         }
+        self.clients.wait(PATIENCE);
     }
 }
 
-fn serve(listener: &UnixListener, control: &Arc<dyn Control>, leaving: &AtomicBool) {
-    let clients = Arc::new(AtomicUsize::new(0));
+fn serve(listener: &UnixListener, control: &Arc<dyn Control>, clients: &Arc<Clients>, leaving: &AtomicBool) {
     for stream in listener.incoming() {
         if leaving.load(Ordering::Acquire) {
             return;
         }
         let Ok(stream) = stream else { continue };
-        if clients.fetch_add(1, Ordering::AcqRel) >= CLIENTS_MAX {
-            clients.fetch_sub(1, Ordering::AcqRel);
-            continue;
-        }
-        let (control, held) = (Arc::clone(control), Held(Arc::clone(&clients)));
+        let Some(place) = Clients::enter(clients) else { continue };
+        let control = Arc::clone(control);
         let client = thread::Builder::new().name("millstream-client".to_owned());
         // Without a thread the client sees the connection close.
         let _ = client.spawn(move || {
-            let _held = held;
             serve_one(stream, &*control);
+            drop(place);
         });
     }
 }
 
-/// A place among the clients.
-struct Held(Arc<AtomicUsize>);
+/// Clients that are being served.
+#[derive(Debug, Default)]
+struct Clients {
+    count: Mutex<usize>,
+    changed: Condvar,
+}
 
-impl Drop for Held {
+impl Clients {
+    fn enter(clients: &Arc<Self>) -> Option<Place> {
+        let mut count = clients.count.lock().unwrap_or_else(PoisonError::into_inner);
+        if *count >= CLIENTS_MAX {
+            return None;
+        }
+        *count += 1;
+        Some(Place(Arc::clone(clients)))
+    }
+
+    /// Waits until there are none, but not for ever.
+    fn wait(&self, most: Duration) {
+        let count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = self.changed.wait_timeout_while(count, most, |count| *count > 0);
+    }
+}
+
+/// A place among the clients.
+struct Place(Arc<Clients>);
+
+impl Drop for Place {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        *self.0.count.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.0.changed.notify_all();
     }
 }
 

@@ -1,0 +1,6 @@
+//! The bundled jobs.
+
+pub mod csv;
+pub mod flights_logic;
+pub mod options;
+pub mod words;

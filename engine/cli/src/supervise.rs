@@ -1,0 +1,144 @@
+//! Watching a job until it ends: progress, signals, the time allowed for a clean stop.
+
+use crate::failure::Failure;
+use crate::progress::{Progress, Seen};
+use crate::table::duration;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// How a job ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// The input is used up and everything is committed.
+    Finished,
+    /// Cancelled.
+    Canceled,
+    /// Suspended, to go on later, or stopped for good; its final checkpoint.
+    Stopped(Option<String>),
+    /// Failed for good.
+    Failed(Failure),
+}
+
+impl Ended {
+    /// The word for it in the summary.
+    pub fn state(&self) -> &'static str {
+        match self {
+            Self::Finished => "FINISHED",
+            Self::Canceled => "CANCELED",
+            Self::Stopped(_) => "STOPPED",
+            Self::Failed(_) => "FAILED",
+        }
+    }
+}
+
+/// What can happen to a job that is watched.
+#[derive(Debug)]
+pub enum Event {
+    /// A signal asks for a clean stop.
+    Signal(i32),
+    /// It ended.
+    Ended(Ended),
+}
+
+/// A job that is watched.
+pub trait Watched: Send + Sync {
+    /// Begins to suspend: a final checkpoint, then the end. Does not wait for it.
+    fn suspend(&self);
+
+    /// What the progress line shows.
+    fn seen(&self) -> Seen;
+}
+
+/// How often the progress line is written.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Watches a job until it ends, or until it has had `grace` to do so after a signal.
+///
+/// # Errors
+/// The grace is over.
+pub fn supervise(
+    job: &Arc<dyn Watched>,
+    events: &Receiver<Event>,
+    grace: Duration,
+) -> Result<Ended, Failure> {
+    let mut progress = Progress::on_terminal();
+    let begun = Instant::now();
+    let mut deadline: Option<Instant> = None;
+    loop {
+        let left =
+            deadline.map_or(TICK, |deadline| deadline.saturating_duration_since(Instant::now()).min(TICK));
+        match events.recv_timeout(left) {
+            Ok(Event::Ended(ended)) => {
+                progress.clear();
+                return Ok(ended);
+            }
+            Ok(Event::Signal(signal)) => {
+                progress.clear();
+                eprintln!("signal {signal}: suspending");
+                deadline = Instant::now().checked_add(grace);
+                job.suspend();
+            }
+            Err(RecvTimeoutError::Timeout) => progress.show(begun.elapsed(), job.seen()),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Failure::failed("watch", "job", "it ended without a word"));
+            }
+        }
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            progress.clear();
+            let grace = duration(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
+            let cause = format!("not done within {grace}; the checkpoints that completed are kept");
+            return Err(Failure::failed("suspend", "job", cause).hint("--grace allows more time"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+    use std::sync::mpsc::{Sender, channel};
+
+    /// A job that ends as told when it is asked to suspend.
+    struct Fake(Mutex<Option<(Sender<Event>, Ended)>>);
+
+    impl Watched for Fake {
+        fn suspend(&self) {
+            if let Some((sender, ended)) = self.0.lock().unwrap().take() {
+                sender.send(Event::Ended(ended)).unwrap();
+            }
+        }
+
+        fn seen(&self) -> Seen {
+            Seen::default()
+        }
+    }
+
+    #[test]
+    fn a_job_that_ends_by_itself_is_reported() {
+        let (sender, events) = channel();
+        sender.send(Event::Ended(Ended::Finished)).unwrap();
+        let job: Arc<dyn Watched> = Arc::new(Fake(Mutex::new(None)));
+        assert_eq!(supervise(&job, &events, Duration::from_secs(1)).unwrap(), Ended::Finished);
+    }
+
+    #[test]
+    fn ms_077_a_signal_suspends() {
+        let (sender, events) = channel();
+        let stopped = Ended::Stopped(Some("/ck/chk-9".to_owned()));
+        sender.send(Event::Signal(15)).unwrap();
+        let job: Arc<dyn Watched> = Arc::new(Fake(Mutex::new(Some((sender, stopped.clone())))));
+        assert_eq!(supervise(&job, &events, Duration::from_secs(60)).unwrap(), stopped);
+    }
+
+    #[test]
+    fn ms_077_a_job_that_does_not_end_in_time_is_left_with_exit_code_1() {
+        let (sender, events) = channel();
+        sender.send(Event::Signal(15)).unwrap();
+        let job: Arc<dyn Watched> = Arc::new(Fake(Mutex::new(None)));
+        let failure = supervise(&job, &events, Duration::from_millis(20)).unwrap_err();
+        assert_eq!(failure.code, 1);
+        assert!(failure.cause.contains("20ms"), "{failure}");
+        drop(sender);
+    }
+}

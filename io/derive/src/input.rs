@@ -131,7 +131,7 @@ impl Shape {
             attributes::refuse(&field.attrs, "field")?;
             Ok(Part {
                 member,
-                local: Ident::new(&format!("part_{index}"), Span::mixed_site()),
+                local: Ident::new(&format!("__part_{index}"), Span::mixed_site()),
                 visibility: field.vis.clone(),
                 attributes: field.attrs.clone(),
                 ty: field.ty.clone(),

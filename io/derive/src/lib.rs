@@ -27,6 +27,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `#[record(view = "Name")]` names the view;
 /// - `#[record(crate = "path")]` says where the trait's module is, when that is not `::millstream::record`.
 ///
+/// Every field's type must be at least as visible as the type, because the encoding of the type names it.
+///
 /// Unions, types with lifetime parameters, enums without variants and enums of more than 256 variants are refused.
 #[proc_macro_derive(Record, attributes(record))]
 pub fn derive_record(item: TokenStream) -> TokenStream {

@@ -129,7 +129,7 @@ fn format_arm(input: &Input, shape: &Shape) -> TokenStream {
 
 fn equal(input: &Input) -> TokenStream {
     let arms = input.shapes.iter().map(|shape| {
-        let others: Vec<_> = shape.fields.iter().map(|part| format_ident!("other_{}", part.local)).collect();
+        let others: Vec<_> = shape.fields.iter().map(|part| format_ident!("__other{}", part.local)).collect();
         let mine = input.view_pattern(shape);
         let view = &input.view;
         let theirs =

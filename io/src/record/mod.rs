@@ -36,7 +36,64 @@ pub type WireView<'a, T> = <<T as Record>::Wire as Wire>::View<'a>;
 
 /// User data that can travel, be kept as state and be part of a snapshot.
 ///
-/// Usually derived. Implementations map their view to and from a composition of built-in [`Wire`] types.
+/// Usually derived:
+///
+/// ```
+/// use millstream_io::record::{Record, Row};
+///
+/// #[derive(Record)]
+/// # #[record(crate = "millstream_io::record")]
+/// struct Bid {
+///     auction: u64,
+///     price: u64,
+///     url: String,
+/// }
+///
+/// let bid = Bid { auction: 7, price: 100, url: "example.com".into() };
+/// let bytes = Bid::encode(bid.view());
+/// let view: BidRef<'_> = Row::<Bid>::parse(&bytes)?.view();
+/// assert_eq!((view.auction, view.url), (7, "example.com"));
+/// assert_eq!(Bid::schema().to_string(), "{auction: u64, price: u64, url: string}");
+/// # Ok::<(), millstream_io::DecodeError>(())
+/// ```
+///
+/// Implementations by hand map their view to and from that of a type that is a record already:
+///
+/// ```
+/// use millstream_io::record::{Outer, Record, Schema, WireView, trusted::List};
+/// use std::time::Duration;
+///
+/// struct Timeout(Duration);
+///
+/// impl Record for Timeout {
+///     type Ref<'a> = Duration;
+///     type Wire = <(u64, u32) as Record>::Wire;
+///     type List = List<Self>;
+///     fn view(&self) -> Self::Ref<'_> {
+///         self.0
+///     }
+///     fn own(view: Self::Ref<'_>) -> Self {
+///         Self(view)
+///     }
+///     fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self> {
+///         <(u64, u32)>::to_wire((view.as_secs(), view.subsec_nanos()))
+///     }
+///     fn from_wire(wire: WireView<'_, Self>) -> Self::Ref<'_> {
+///         let (seconds, nanoseconds) = <(u64, u32)>::from_wire(wire);
+///         Duration::from_secs(seconds).saturating_add(Duration::from_nanos(nanoseconds.into()))
+///     }
+///     fn describe(outer: &mut Outer) -> Schema {
+///         <(u64, u32)>::describe(outer)
+///     }
+/// }
+///
+/// assert_eq!(Timeout::encode(Duration::from_millis(1)), [0, 0, 0, 0, 0, 0, 0, 0, 0x40, 0x42, 0x0f, 0]);
+/// ```
+///
+/// # Limits
+/// A text, byte string or list takes less than 4 GiB, and lists are nested at most 128 deep inside a record: writing
+/// more panics, so that what was written can always be read. Reading untrusted bytes never panics, and takes no memory;
+/// what [`Record::own`] then takes is in proportion to the bytes.
 pub trait Record: Sized + Send + 'static {
     /// What operators see: a cheap `Copy` view that borrows from the value or from encoded bytes.
     type Ref<'a>: Copy + Debug + PartialEq;

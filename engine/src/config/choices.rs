@@ -50,8 +50,11 @@ choice! {
 }
 
 choice! {
-    /// What becomes of the checkpoints when the job is cancelled (RT-02 as Millstream has it).
+    /// What becomes of the checkpoints at the end (RT-02 as Millstream has it): a suspended job always keeps them, one that
+    /// finished never does.
     Retention {
+        /// They go with the job, also when it failed for good.
+        NoExternalizedCheckpoints = "NO_EXTERNALIZED_CHECKPOINTS",
         /// They go with a cancelled job; a job that failed for good keeps them.
         DeleteOnCancellation = "DELETE_ON_CANCELLATION",
         /// They stay.

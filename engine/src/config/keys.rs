@@ -113,7 +113,7 @@ keys! {
     "execution.checkpointing.tolerable-failed-checkpoints" = checkpointing.tolerable_failed,
         "Failed checkpoints in a row that do not fail the job.";
     "execution.checkpointing.externalized-checkpoint-retention" = checkpointing.retention,
-        "What becomes of the checkpoints of a cancelled job. A job that was suspended or failed keeps them, one that finished does not.";
+        "What becomes of the checkpoints of a job that was cancelled or failed for good: delete those of both, of a cancelled one, or none. A suspended job always keeps them, one that finished never does.";
     "execution.checkpointing.dir" ["state.checkpoints.dir"] = checkpointing.dir,
         "Directory of the checkpoints. The command line uses `checkpoints` in its home directory when it is not set.";
     "execution.checkpointing.storage" ["state.checkpoint-storage"] = checkpointing.storage,

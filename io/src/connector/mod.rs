@@ -2,6 +2,7 @@
 
 mod channel;
 mod collection;
+mod file_sink;
 mod generator;
 mod ranges;
 #[cfg(test)]
@@ -9,4 +10,5 @@ mod testing;
 
 pub use channel::{ChannelSource, SendError, Sender, TrySendError, channel};
 pub use collection::Collection;
+pub use file_sink::{CsvField, Encode, FileSink, FileState, Part, Rolling};
 pub use generator::Generator;

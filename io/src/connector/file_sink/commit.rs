@@ -1,0 +1,98 @@
+//! Making pending files visible, in a way that may be repeated.
+
+use super::lifecycle::Finished;
+use super::name::Part;
+use super::restore::{Found, Loss};
+use super::writer::Writer;
+use crate::error::{Class, ConnectorError, StorageError};
+use crate::id::CheckpointId;
+use crate::storage::Storage;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// What became of a file whose time had come.
+enum Committed {
+    Visible,
+    Lost(ConnectorError),
+}
+
+impl Writer {
+    /// Renames everything that checkpoint `id` covers. `ignore` is told of each file that is gone; without it that
+    /// is an error.
+    pub fn commit(
+        &mut self,
+        id: CheckpointId,
+        mut ignore: Option<impl FnMut()>,
+    ) -> Result<(), ConnectorError> {
+        while let Some(file) = self.ledger.due(id) {
+            match commit_one(&*self.directory.storage, &self.directory.path, file)? {
+                Committed::Visible => {
+                    let change = self.directory.names.change();
+                    self.ledger.renamed(id, change);
+                }
+                Committed::Lost(error) => match &mut ignore {
+                    None => return Err(error),
+                    Some(ignore) => {
+                        ignore();
+                        self.ledger.give_up(id);
+                    }
+                },
+            }
+        }
+        if self.may_be_last(id) {
+            self.directory.sync()?;
+        }
+        Ok(())
+    }
+}
+
+fn commit_one(storage: &dyn Storage, dir: &Path, file: &Finished) -> Result<Committed, ConnectorError> {
+    let (hidden, visible) = (dir.join(file.part.hidden()), dir.join(file.part.visible()));
+    match storage.rename(&hidden, &visible) {
+        Ok(()) => Ok(Committed::Visible),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let left = len(storage, &visible)?;
+            if left.is_some_and(|left| left >= file.len) {
+                return Ok(Committed::Visible);
+            }
+            let checkpoint = match file.stage {
+                super::lifecycle::Stage::Pending(id) | super::lifecycle::Stage::Renamed(id, _) => Some(id.0),
+                super::lifecycle::Stage::Closed => None,
+            };
+            let loss = Loss { len: file.len, checkpoint, left, visible: left.is_some() };
+            Ok(Committed::Lost(lost(dir, &file.part, &loss)))
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(taken(&visible)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// MS-034: an existing file is never changed.
+fn taken(visible: &Path) -> ConnectorError {
+    let cause = "another writer has made a file of this name; it is not replaced";
+    ConnectorError::new(Class::Fatal, "commit", visible.display().to_string(), cause)
+        .with_hint("move that file away and start the job again: it goes on from its last checkpoint")
+}
+
+/// MS-030: data that a checkpoint counts as written is gone.
+pub(super) fn lost(dir: &Path, part: &Part, loss: &Loss) -> ConnectorError {
+    let name = if loss.visible { part.visible() } else { part.hidden() };
+    ConnectorError::new(Class::Fatal, "commit", dir.join(name).display().to_string(), loss.to_string())
+        .with_hint("bring the file back, or let the sink go on without it (`ignore_missing`)")
+}
+
+/// The lengths of a file under both its names.
+pub(super) fn find(storage: &dyn Storage, dir: &Path, part: &Part) -> Result<Found, StorageError> {
+    Ok(Found {
+        hidden: len(storage, &dir.join(part.hidden()))?,
+        visible: len(storage, &dir.join(part.visible()))?,
+    })
+}
+
+fn len(storage: &dyn Storage, path: &Path) -> Result<Option<u64>, StorageError> {
+    match storage.stat(path) {
+        Ok(stat) => Ok(Some(stat.len)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

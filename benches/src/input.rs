@@ -1,0 +1,123 @@
+//! What both sides are fed with: records as functions of their index.
+
+use std::sync::OnceLock;
+use std::time::Instant;
+
+/// Spreads the bits of an index: a bijection without patterns.
+#[inline(always)]
+pub fn mix(i: u64) -> u64 {
+    let x = i.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    x ^ (x >> 32)
+}
+
+/// The map of the `chain` workload.
+#[inline(always)]
+pub fn chain_map(x: u64) -> u64 {
+    mix(x) >> 3
+}
+
+/// The filter of the `chain` workload: keeps five of eight without a pattern.
+#[inline(always)]
+pub fn chain_filter(x: u64) -> bool {
+    x & 7 < 5
+}
+
+/// Record `i` of the `exchange` workload: 24 bytes.
+#[inline(always)]
+pub fn record24(i: u64) -> (u64, u64, u64) {
+    (i, i.wrapping_mul(3), i ^ 0x5555)
+}
+
+/// The input of a `keyed-sum` workload: first every key once, so that tables have grown to their size before the
+/// timing begins, then uniform keys. Both threads have half of each.
+#[derive(Clone, Copy, Debug)]
+pub struct Keyed {
+    /// Distinct keys.
+    pub keys: u64,
+    /// Records that are timed.
+    pub timed: u64,
+}
+
+/// Subtasks of the workloads with two threads.
+pub const THREADS: u64 = 2;
+
+impl Keyed {
+    /// Records in all.
+    pub fn records(self) -> u64 {
+        self.keys + self.timed
+    }
+
+    /// Record `i`: key and value. The halves of the index range are the shares of the two threads.
+    #[inline(always)]
+    pub fn record(self, i: u64) -> (u64, u64) {
+        let share = self.records() / THREADS;
+        let (thread, at) = if i < share { (0, i) } else { (1, i - share) };
+        let fill = self.keys / THREADS;
+        let key = if at < fill {
+            thread * fill + at
+        } else {
+            ((u128::from(mix(i)) * u128::from(self.keys)) >> 64) as u64
+        };
+        (key, i & 0xff)
+    }
+
+    /// Whether record `i` is the first timed one of its share.
+    #[inline(always)]
+    pub fn begins(self, i: u64) -> bool {
+        let share = self.records() / THREADS;
+        let fill = self.keys / THREADS;
+        i == fill || i == share + fill
+    }
+}
+
+/// When each thread began with what is timed. The time of a run is from the later of them to its end.
+#[derive(Debug, Default)]
+pub struct Starts {
+    at: [OnceLock<Instant>; THREADS as usize],
+}
+
+impl Starts {
+    /// One more thread begins.
+    #[cold]
+    pub fn mark(&self) {
+        let now = Instant::now();
+        let _ = self.at[0].set(now).or_else(|now| self.at[1].set(now));
+    }
+
+    /// Seconds since the later thread began.
+    ///
+    /// # Errors
+    /// When one never did.
+    pub fn seconds(&self) -> Result<f64, String> {
+        match self.at.iter().map(OnceLock::get).collect::<Option<Vec<_>>>() {
+            Some(at) => Ok(at.into_iter().max().map_or(0.0, |at| at.elapsed().as_secs_f64())),
+            None => Err("the timed part never began".into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keyed_input_fills_every_key_once_and_then_draws_uniformly() {
+        let input = Keyed { keys: 1000, timed: 100_000 };
+        let share = input.records() / 2;
+        let fill = (0..500).chain(share..share + 500);
+        let mut keys: Vec<u64> = fill.map(|i| input.record(i).0).collect();
+        keys.sort_unstable();
+        assert_eq!(keys, (0..1000).collect::<Vec<_>>());
+        let mut counts = vec![0u32; 1000];
+        (500..share).for_each(|i| counts[input.record(i).0 as usize] += 1);
+        assert!(counts.iter().all(|n| (20..100).contains(n)), "50 each on average");
+        assert_eq!((0..input.records()).filter(|i| input.begins(*i)).collect::<Vec<_>>(), [500, share + 500]);
+    }
+
+    #[test]
+    fn the_chain_keeps_five_of_eight() {
+        let kept = (0..80_000).filter(|i| chain_filter(chain_map(*i))).count();
+        assert!((49_000..51_000).contains(&kept), "{kept}");
+    }
+}

@@ -34,6 +34,5 @@ pub use heap::HeapState;
 pub use job_id::JobId;
 pub use key_group::{Grouping, KeyGroup, KeyGroupRange, Parallelism, ParallelismError, Router};
 pub use keyed::{Entry, GroupChunk, KeyedBackend, KeyedSnapshot, RestoreError};
-pub use layout::JobDir;
-pub use metadata::{LineCounters, Metadata};
+pub use metadata::Metadata;
 pub use operator_id::OperatorId;

@@ -128,7 +128,6 @@ impl Opening {
             dir: self.dir,
             lineage,
             num_retained: num_retained.max(1),
-            undiscarded: Vec::new(),
             _lock: self.lock,
         })
     }

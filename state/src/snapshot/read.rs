@@ -1,11 +1,7 @@
 //! Reading state back: only the bytes that are needed, and none whose checksum is wrong.
 
-use crate::assign::ListAssignment;
 use crate::error::{FormatError, StateError};
-use crate::key_group::KeyGroup;
-use crate::keyed::RestoreError;
-use crate::metadata::{Handle, KeyedHandle, ListHandle, METADATA_FILE};
-use millstream_io::Record;
+use crate::metadata::{GroupRange, Handle, KeyedHandle, ListHandle, METADATA_FILE};
 use millstream_io::storage::{ReadFile, Storage};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -25,21 +21,19 @@ impl SnapshotReader {
         Self { storage, dir, open: HashMap::new(), buffer: Vec::new() }
     }
 
-    /// Hands the key groups of `handle` to `add`, in ascending order, each with its number of entries: typically to
-    /// [`KeyedBackend::restore`](crate::keyed::KeyedBackend::restore). A handle that was narrowed to some of its groups
-    /// is read at those only (KG-05).
+    /// Hands the key groups of `handle` to `visit`, in ascending order. A handle that a restore has narrowed to some
+    /// of its groups is read at those only (KG-05).
     ///
     /// # Errors
-    /// A file that is missing, too short, damaged, or that `add` cannot use, is named (ER-22).
+    /// A file that is missing, too short or damaged is named (ER-22); so are errors of `visit`.
     pub fn groups(
         &mut self,
         handle: &KeyedHandle,
-        mut add: impl FnMut(KeyGroup, u64, &[u8]) -> Result<(), RestoreError>,
+        mut visit: impl FnMut(&GroupRange, &[u8]) -> Result<(), StateError>,
     ) -> Result<(), StateError> {
         for range in &handle.groups {
-            let path = self.path_of(&handle.data);
             let bytes = self.bytes(&handle.data, range.offset, range.len, range.crc)?;
-            add(range.group, range.entries, bytes).map_err(|source| StateError::Entries { path, source })?;
+            visit(range, bytes)?;
         }
         Ok(())
     }
@@ -48,20 +42,11 @@ impl SnapshotReader {
     ///
     /// # Errors
     /// As for [`SnapshotReader::groups`].
-    pub fn list<T: Record>(&mut self, handle: &ListHandle) -> Result<Vec<T>, StateError> {
+    pub fn list<'a>(&'a mut self, handle: &'a ListHandle) -> Result<ListElements<'a>, StateError> {
         let path = self.path_of(&handle.data);
         let bytes = self.bytes(&handle.data, 0, handle.data.len(), handle.crc)?;
-        elements(bytes, handle.elements).map_err(|source| StateError::Damaged { path, source })
-    }
-
-    /// The lists of all old subtasks, in their order: what [`redistribute`](crate::redistribute::redistribute) takes.
-    ///
-    /// # Errors
-    /// As for [`SnapshotReader::groups`].
-    pub fn lists<T: Record>(&mut self, assigned: &ListAssignment) -> Result<Vec<Vec<T>>, StateError> {
-        let mut of =
-            |old: &Option<ListHandle>| old.as_ref().map_or(Ok(Vec::new()), |handle| self.list(handle));
-        assigned.old.iter().map(&mut of).collect()
+        check_elements(bytes, handle.elements).map_err(|source| StateError::Damaged { path, source })?;
+        Ok(ListElements { bytes })
     }
 
     /// The file that the bytes of a handle are in.
@@ -134,31 +119,41 @@ fn slice(bytes: &[u8], offset: u64, len: u64) -> Option<&[u8]> {
     bytes.get(begin..begin.checked_add(usize::try_from(len).ok()?)?)
 }
 
-fn elements<T: Record>(bytes: &[u8], count: u64) -> Result<Vec<T>, FormatError> {
-    let mut all = Vec::new();
+fn check_elements(bytes: &[u8], elements: u64) -> Result<(), FormatError> {
+    let mut found = 0;
     let mut rest = bytes;
-    let bad = |rest: &[u8], problem| {
-        let offset = (bytes.len() - rest.len()) as u64;
-        FormatError::Field { field: "list", offset, problem }
-    };
     while !rest.is_empty() {
-        let Some((element, behind)) = split_element(rest) else {
-            return Err(bad(rest, "an element goes beyond the end"));
+        let offset = (bytes.len() - rest.len()) as u64;
+        let Some((_, behind)) = split_element(rest) else {
+            let problem = "an element goes beyond the end";
+            return Err(FormatError::Field { field: "list", offset, problem });
         };
-        match T::parse(element) {
-            Ok((view, used)) if used == element.len() => all.push(T::own(view)),
-            _ => return Err(bad(rest, "an element is not of the type that the list is said to hold")),
-        }
         rest = behind;
+        found += 1;
     }
-    if all.len() as u64 == count {
-        Ok(all)
-    } else {
-        Err(bad(rest, "it does not hold as many elements as it should"))
+    if found == elements {
+        return Ok(());
     }
+    let problem = "it does not hold as many elements as it should";
+    Err(FormatError::Field { field: "list", offset: bytes.len() as u64, problem })
 }
 
 fn split_element(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     rest.split_at_checked(u32::from_le_bytes(*length) as usize)
+}
+
+/// The encoded elements of a list, in order.
+pub struct ListElements<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Iterator for ListElements<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let (element, rest) = split_element(self.bytes)?;
+        self.bytes = rest;
+        Some(element)
+    }
 }

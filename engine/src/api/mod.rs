@@ -1,0 +1,12 @@
+//! What users write.
+
+mod env;
+mod keyed_stream;
+mod sinking;
+mod stream;
+
+pub use env::Env;
+pub use keyed_stream::{KeyedStream, ProcessStream};
+pub use sinking::SinkHandle;
+pub use stream::Stream;
+pub(crate) use stream::Draft;

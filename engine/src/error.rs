@@ -1,0 +1,101 @@
+//! What can go wrong with a job.
+
+use millstream_io::error::{Class, ConnectorError, StorageError};
+use std::error::Error as StdError;
+use std::fmt;
+
+/// A job, or the start of one, failed: `<what failed>: <thing at fault>: <cause>`, and perhaps a hint.
+///
+/// [`Error::class`] says what it means: [`Class::Refuse`] was found before the first record and changed nothing.
+#[derive(Debug)]
+pub struct Error {
+    what: String,
+    at: String,
+    cause: Box<dyn StdError + Send + Sync>,
+    hint: Option<String>,
+    class: Class,
+}
+
+impl Error {
+    /// An error of the given class.
+    pub fn new(
+        class: Class,
+        what: impl Into<String>,
+        at: impl Into<String>,
+        cause: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> Self {
+        Self { what: what.into(), at: at.into(), cause: cause.into(), hint: None, class }
+    }
+
+    /// An error found before the first record.
+    pub fn refuse(
+        what: impl Into<String>,
+        at: impl Into<String>,
+        cause: impl Into<Box<dyn StdError + Send + Sync>>,
+    ) -> Self {
+        Self::new(Class::Refuse, what, at, cause)
+    }
+
+    /// The same with a hint what to do.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same, found before the first record: the start is refused.
+    #[must_use]
+    pub fn refused(mut self) -> Self {
+        self.class = Class::Refuse;
+        self
+    }
+
+    /// What failed, in a few words.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// The thing at fault: an operator, a path, a configuration key.
+    pub fn at(&self) -> &str {
+        &self.at
+    }
+
+    /// Why.
+    pub fn cause(&self) -> &(dyn StdError + Send + Sync + 'static) {
+        &*self.cause
+    }
+
+    /// What the user may do, where there is something.
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
+    /// What it means for the job.
+    pub fn class(&self) -> Class {
+        self.class
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.what, self.at, self.cause)
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(&*self.cause)
+    }
+}
+
+impl From<ConnectorError> for Error {
+    fn from(error: ConnectorError) -> Self {
+        Self { what: error.what, at: error.at, cause: error.cause, hint: error.hint, class: error.class }
+    }
+}
+
+impl From<StorageError> for Error {
+    fn from(error: StorageError) -> Self {
+        ConnectorError::from(error).into()
+    }
+}

@@ -1,0 +1,112 @@
+//! One lane leads from a subtask to one downstream subtask: the open segment, the ring, and the overdraft.
+
+use super::Event;
+use millstream_io::record::{Record, Row};
+use millstream_io::ring::{Item, Tx};
+use millstream_io::segment::{Segment, Writer};
+use std::collections::VecDeque;
+
+/// Invariant: while the overdraft holds anything, nothing goes straight into the ring, so order is kept.
+pub(crate) struct Lane<T: Record> {
+    writer: Writer<T>,
+    tx: Tx<T, Event>,
+    overdraft: VecDeque<Item<T, Event>>,
+    spare: Option<Segment<T>>,
+    capacity: usize,
+}
+
+impl<T: Record> Lane<T> {
+    pub(crate) fn new(tx: Tx<T, Event>, capacity: usize) -> Self {
+        Self { writer: Writer::closed(), tx, overdraft: VecDeque::new(), spare: None, capacity }
+    }
+
+    /// Appends a record. Never blocks and never fails: what the ring has no room for waits in the overdraft.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, hash: u64, record: T::Ref<'_>) {
+        if !self.writer.push(hash, record) {
+            self.push_into_next(hash, record);
+        }
+    }
+
+    /// Appends a record by copying its encoded bytes.
+    #[inline(always)]
+    pub(crate) fn push_row(&mut self, hash: u64, row: Row<'_, T>) {
+        if !self.writer.push_row(hash, row) {
+            self.push_into_next(hash, row.view());
+        }
+    }
+
+    /// Appends many records whose hash does not matter; keeps the write position in a register.
+    #[inline(always)]
+    pub(crate) fn extend(&mut self, records: &mut impl Iterator<Item = T>) {
+        while let Some(first) = self.writer.fill(records, |_| 0) {
+            self.push_into_next(0, first.view());
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn push_into_next(&mut self, hash: u64, record: T::Ref<'_>) {
+        self.flush();
+        if self.writer.is_closed() {
+            self.writer.open(self.spare.take().unwrap_or_else(|| Segment::new(self.capacity)));
+        }
+        if !self.writer.push(hash, record) {
+            // Larger than a segment: it gets one of its own.
+            self.send(Item::Segment(Segment::single(hash, record)));
+        }
+    }
+
+    /// Hands the open segment over when there is something in it. Was there?
+    pub(crate) fn flush(&mut self) -> bool {
+        match self.writer.close() {
+            Some(segment) => {
+                self.send(Item::Segment(segment));
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Sends an event behind everything pushed so far.
+    pub(crate) fn event(&mut self, event: Event) {
+        self.flush();
+        self.send(Item::Event(event));
+    }
+
+    fn send(&mut self, item: Item<T, Event>) {
+        if self.overdraft.is_empty() {
+            match self.tx.push(item) {
+                Ok(back) => self.keep(back),
+                Err(item) => self.overdraft.push_back(item),
+            }
+        } else {
+            self.overdraft.push_back(item);
+        }
+    }
+
+    fn keep(&mut self, back: Option<Segment<T>>) {
+        if back.is_some() {
+            self.spare = back;
+        }
+    }
+
+    /// Tries to hand the overdraft over. Is it empty now?
+    #[inline]
+    pub(crate) fn ready(&mut self) -> bool {
+        self.overdraft.is_empty() || self.hand_over()
+    }
+
+    fn hand_over(&mut self) -> bool {
+        while let Some(item) = self.overdraft.pop_front() {
+            match self.tx.push(item) {
+                Ok(back) => self.keep(back),
+                Err(item) => {
+                    self.overdraft.push_front(item);
+                    return false;
+                }
+            }
+        }
+        true
+    }
+}

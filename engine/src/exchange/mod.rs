@@ -1,0 +1,20 @@
+//! Exchange: how records and events get from one subtask to the next.
+//!
+//! Upstream an [`Exchange`] stage routes each record into the [`lane`] of its target; downstream a [`gate`] takes the
+//! segments of all channels in turn and aligns barriers. Between them stands one ring for every pair of subtasks.
+
+mod broadcast;
+mod event;
+mod fork;
+mod gate;
+mod lane;
+mod route;
+mod stage;
+
+pub use event::Event;
+pub(crate) use broadcast::Broadcast;
+pub(crate) use fork::Fork;
+pub(crate) use gate::{Gate, Input};
+pub(crate) use lane::Lane;
+pub(crate) use route::{Forward, KeyRoute, Rebalance, Route};
+pub(crate) use stage::Exchange;

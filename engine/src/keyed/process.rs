@@ -1,0 +1,199 @@
+//! The keyed process function: one value per key, any number of results per record.
+//!
+//! This is the head of a subtask: it takes whole segments, so that hashing, prefetching and probing overlap over a
+//! block of records while the function sees one record at a time.
+
+use super::KeyContext;
+use crate::error::Error;
+use crate::exchange::Gate;
+use crate::operator::{Chain, Collector, Control, Signal, Stage};
+use crate::task::{BuildContext, EdgeIndex, Fault, InputTask, Intake, OperatorIndex, Restored, Subtask};
+use millstream_io::counters::Counters;
+use millstream_io::record::{Key, Record, View};
+use millstream_io::segment::Segment;
+use millstream_state::heap::HeapState;
+use millstream_state::keyed::{KeyedBackend, batch};
+use millstream_state::OperatorId;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A function called for every key when the input has ended.
+pub trait EndFunction<K: Key, V, U: Record>: Clone + Send + 'static {
+    /// Calls it.
+    fn call(&mut self, key: K::Ref<'_>, value: &mut V, out: &mut Collector<'_, U>);
+}
+
+/// No function.
+#[derive(Clone, Copy, Debug)]
+pub struct NoEnd;
+
+impl<K: Key, V, U: Record> EndFunction<K, V, U> for NoEnd {
+    fn call(&mut self, _: K::Ref<'_>, _: &mut V, _: &mut Collector<'_, U>) {}
+}
+
+/// A closure.
+#[derive(Clone, Copy, Debug)]
+pub struct OnEnd<G>(pub(crate) G);
+
+impl<K, V, U, G> EndFunction<K, V, U> for OnEnd<G>
+where
+    K: Key,
+    U: Record,
+    G: for<'a> FnMut(K::Ref<'a>, &mut V, &mut Collector<'_, U>) + Clone + Send + 'static,
+{
+    fn call(&mut self, key: K::Ref<'_>, value: &mut V, out: &mut Collector<'_, U>) {
+        (self.0)(key, value, out);
+    }
+}
+
+/// Description of a keyed process function; the head of its chain.
+pub struct Process<T, K, V, U, KF, F, G> {
+    pub(crate) inputs: Vec<EdgeIndex>,
+    pub(crate) operator: OperatorIndex,
+    pub(crate) key: KF,
+    pub(crate) f: F,
+    pub(crate) end: G,
+    #[expect(clippy::type_complexity, reason = "a marker of the types that the functions work on")]
+    pub(crate) of: PhantomData<fn() -> (T, K, V, U)>,
+}
+
+impl<T, K, V, U, KF: Clone, F: Clone, G: Clone> Clone for Process<T, K, V, U, KF, F, G> {
+    fn clone(&self) -> Self {
+        Self {
+            inputs: self.inputs.clone(),
+            operator: self.operator,
+            key: self.key.clone(),
+            f: self.f.clone(),
+            end: self.end.clone(),
+            of: PhantomData,
+        }
+    }
+}
+
+impl<T, K, V, U, KF, F, G> Chain for Process<T, K, V, U, KF, F, G>
+where
+    T: Record,
+    K: Key,
+    V: Record + Default,
+    U: Record,
+    KF: for<'a> FnMut(View<'a, T>) -> K::Ref<'a> + Clone + Send + 'static,
+    F: for<'a> FnMut(&mut KeyContext<'_, K>, T::Ref<'a>, &mut V, &mut Collector<'_, U>) + Clone + Send + 'static,
+    G: EndFunction<K, V, U>,
+{
+    type Out = U;
+
+    fn build<S: Stage<U>>(self, cx: &mut BuildContext<'_>, below: S) -> Result<Box<dyn Subtask>, Error> {
+        let rings = self.inputs.iter().flat_map(|edge| cx.channels::<T>(*edge)).collect();
+        let intake = ProcessHead {
+            id: cx.operator_id(self.operator),
+            state: HeapState::<K, V>::new(cx.key_groups(self.operator)),
+            key: self.key,
+            f: self.f,
+            end: self.end,
+            ended: false,
+            fault: cx.fault.clone(),
+            counters: cx.counters.clone(),
+            below,
+            of: PhantomData,
+        };
+        Ok(Box::new(InputTask::new(cx.core(), cx.restored(), Gate::new(rings), intake)))
+    }
+}
+
+struct ProcessHead<T, K: Key, V: Record + Default, U, KF, F, G, S> {
+    id: OperatorId,
+    state: HeapState<K, V>,
+    key: KF,
+    f: F,
+    end: G,
+    ended: bool,
+    fault: Fault,
+    counters: Arc<Counters>,
+    below: S,
+    of: PhantomData<fn() -> (T, U)>,
+}
+
+impl<T, K, V, U, KF, F, G, S> Intake<T> for ProcessHead<T, K, V, U, KF, F, G, S>
+where
+    T: Record,
+    K: Key,
+    V: Record + Default,
+    U: Record,
+    KF: for<'a> FnMut(View<'a, T>) -> K::Ref<'a> + Send + 'static,
+    F: for<'a> FnMut(&mut KeyContext<'_, K>, T::Ref<'a>, &mut V, &mut Collector<'_, U>) + Send + 'static,
+    G: EndFunction<K, V, U>,
+    S: Stage<U>,
+{
+    #[inline(never)]
+    fn take(&mut self, segment: &Segment<T>, rows: Range<usize>) {
+        let Self { state, key, f, fault, counters, below, .. } = self;
+        // The key function is called from two closures in turn; a cell lends it to each.
+        let key = std::cell::RefCell::new(key);
+        let key_of = |row: usize| (key.borrow_mut())(View::new(segment.row(row).view()));
+        batch::for_batch::<K, V, _>(
+            state,
+            rows,
+            |row| segment.hash(row).unwrap_or_else(|| K::hash(key_of(row))),
+            key_of,
+            |row, mut entry| {
+                let mut cx = KeyContext::new(key_of(row), entry.is_new());
+                f(&mut cx, segment.row(row).view(), &mut entry, &mut Collector::new(below, fault, counters));
+                if cx.cleared() {
+                    entry.clear();
+                }
+            },
+        );
+    }
+
+    fn finish(&mut self) -> Result<bool, Error> {
+        if !self.ended {
+            self.ended = true;
+            let mut out = Collector::new(&mut self.below, &self.fault, &self.counters);
+            self.state.for_each(|key, value| self.end.call(key, value, &mut out));
+        }
+        Ok(true)
+    }
+}
+
+impl<T, K, V, U, KF, F, G, S> ProcessHead<T, K, V, U, KF, F, G, S>
+where
+    K: Key,
+    V: Record + Default,
+{
+    fn restore(&mut self, restored: &mut Restored) -> Result<(), Error> {
+        let state = &mut self.state;
+        restored.keyed(self.id, 0, |group, entries, bytes| state.restore(group, entries, bytes))
+    }
+}
+
+impl<T, K, V, U, KF, F, G, S: Control> Control for ProcessHead<T, K, V, U, KF, F, G, S>
+where
+    K: Key,
+    V: Record + Default,
+{
+    fn signal(&mut self, signal: &mut Signal<'_>) -> Result<(), Error> {
+        match signal {
+            Signal::Open(restored) => self.restore(restored)?,
+            Signal::Drain(budget, done) => **done &= self.state.drain(*budget),
+            Signal::Collect(parts) => {
+                parts.keyed(self.id, Box::new(self.state.take_snapshot().into_groups()));
+            }
+            Signal::Abandon => self.state.abandon(),
+            _ => {}
+        }
+        self.below.signal(signal)?;
+        if let Signal::Barrier(..) = signal {
+            self.state.freeze();
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> bool {
+        self.below.flush()
+    }
+
+    fn ready(&mut self) -> bool {
+        self.below.ready()
+    }
+}

@@ -1,0 +1,200 @@
+//! Carrying out what the coordinator decides.
+
+use super::handle::not_taken;
+use super::supervisor::{Asked, Supervisor};
+use super::{CheckpointInfo, board};
+use crate::checkpoint::{Action, Barrier, CheckpointFailure, Input, SubtaskId, Taken, Ticket};
+use crate::error::Error;
+use crate::task::{Acknowledged, Message, OperatorIndex, ToSupervisor};
+use millstream_io::error::Class;
+use millstream_io::id::CheckpointId;
+use millstream_state::metadata::{LineCounters, Metadata, OperatorState, SnapshotKind, SubtaskState};
+
+impl Supervisor {
+    pub(super) fn act(&mut self, action: Action<Acknowledged>) {
+        match action {
+            Action::Trigger { barrier, subtasks } => self.trigger(barrier, &subtasks),
+            Action::Store { barrier, acks, finished } => self.store(barrier, acks, &finished),
+            Action::Complete { id, subtasks } => self.complete(id, &subtasks),
+            Action::Abort { id, failure, subtasks, .. } => self.abort(id, &failure, &subtasks),
+            Action::Discard { id, .. } => self.discard(id),
+            Action::Answer { ticket, result } => self.answer(ticket, result),
+            Action::FailJob { reason } => {
+                self.failed(Error::new(Class::Restart, "checkpoint", self.parts.name.clone(), reason));
+            }
+            Action::MayFinish { subtasks, commit } => {
+                let message = if commit { Message::CommitAtEnd } else { Message::Close };
+                self.tell(&subtasks, &message);
+            }
+        }
+    }
+
+    fn tell(&self, subtasks: &[SubtaskId], message: &Message) {
+        if let Some(attempt) = &self.attempt {
+            for subtask in subtasks {
+                attempt.tell(*subtask, message.clone());
+            }
+        }
+    }
+
+    fn trigger(&mut self, barrier: Barrier, subtasks: &[SubtaskId]) {
+        // The directory is made once; a second trigger of the same checkpoint is for subtasks that ended meanwhile.
+        if !self.begun.contains(&barrier.id) {
+            let begun = self.parts.store.as_ref().map(|store| store.lock().begin(barrier.id));
+            if let Some(Err(error)) = begun {
+                let failure = CheckpointFailure::TriggerIo { cause: error.to_string() };
+                self.coordinate(Input::TriggerFailed { id: barrier.id, failure });
+                return;
+            }
+            self.begun.push(barrier.id);
+        }
+        self.tell(subtasks, &Message::Trigger(barrier));
+    }
+
+    /// Publishes the metadata in the background.
+    fn store(&mut self, barrier: Barrier, acks: Vec<(SubtaskId, Acknowledged)>, finished: &[SubtaskId]) {
+        let Some(store) = self.parts.store.clone() else { return };
+        let counters = self.counted(&acks);
+        self.storing.insert(barrier.id, counters);
+        let metadata = self.metadata(barrier, acks, finished, counters, store.lock().line());
+        let sender = self.parts.shared.sender.clone();
+        self.parts.shared.executor.spawn(Box::new(move || {
+            let id = metadata.checkpoint;
+            let published = store.lock().publish(&metadata).map_err(Error::from);
+            let _ = sender.send(ToSupervisor::Stored(id, published));
+        }));
+    }
+
+    /// What the line has counted at this cut: what it began with, and each subtask's newest acknowledged barrier.
+    fn counted(&mut self, acks: &[(SubtaskId, Acknowledged)]) -> LineCounters {
+        let Some(attempt) = &mut self.attempt else { return self.base };
+        for (subtask, payload) in acks {
+            attempt.acknowledged[subtask.0 as usize] = payload.counters;
+        }
+        attempt.acknowledged.iter().fold(self.base, |sum, counters| board::add(sum, *counters))
+    }
+
+    fn metadata(
+        &self,
+        barrier: Barrier,
+        acks: Vec<(SubtaskId, Acknowledged)>,
+        finished: &[SubtaskId],
+        counters: LineCounters,
+        line: u64,
+    ) -> Metadata {
+        let plan = &self.parts.plan;
+        let clock = &self.parts.shared.clock;
+        let now = clock.wall_ms();
+        let age = clock.now().saturating_sub(barrier.timestamp);
+        let mut files = Vec::new();
+        let mut operators: Vec<OperatorState> = (0..plan.graph.operators.len())
+            .map(|index| {
+                let node = &plan.graph.operators[index];
+                let width = plan.task_of(OperatorIndex(index)).parallelism;
+                OperatorState {
+                    id: plan.ids[index],
+                    uid: node.uid.clone(),
+                    name: node.name.clone(),
+                    max_parallelism: width.max(),
+                    states: node.states.clone(),
+                    lists: node.lists.clone(),
+                    subtasks: vec![SubtaskState::default(); width.subtasks()],
+                }
+            })
+            .collect();
+        let ended = acks.iter().filter(|(_, payload)| payload.ended).map(|(subtask, _)| *subtask);
+        for subtask in ended.chain(finished.iter().copied()) {
+            let (task, index) = plan.place_of(subtask);
+            for operator in &plan.graph.tasks[task.0].operators {
+                operators[operator.0].subtasks[index].finished = true;
+            }
+        }
+        for (subtask, payload) in acks {
+            let (_, index) = plan.place_of(subtask);
+            files.extend(payload.written.files);
+            for (id, state) in payload.written.operators {
+                if let Some(operator) = operators.iter_mut().find(|operator| operator.id == id) {
+                    let finished = operator.subtasks[index].finished;
+                    operator.subtasks[index] = SubtaskState { finished, ..state };
+                }
+            }
+        }
+        Metadata {
+            checkpoint: barrier.id,
+            kind: if barrier.close { SnapshotKind::Final } else { SnapshotKind::Checkpoint },
+            job: self.parts.job_id,
+            job_name: self.parts.name.clone(),
+            line,
+            trigger_ms: now.saturating_sub(u64::try_from(age.as_millis()).unwrap_or(0)),
+            completed_ms: now,
+            counters,
+            files,
+            operators,
+        }
+    }
+
+    fn complete(&mut self, id: CheckpointId, subtasks: &[SubtaskId]) {
+        self.begun.retain(|begun| *begun > id);
+        let info = CheckpointInfo {
+            id,
+            path: self.checkpoint_path(id),
+            completed_ms: self.parts.shared.clock.wall_ms(),
+        };
+        tracing::info!(job = %self.parts.name, checkpoint = %id, path = %info.path.display(), "checkpoint complete");
+        self.parts.board.post(|posted| posted.last_checkpoint = Some(info));
+        let Some(permit) = self.permits.remove(&id) else { return };
+        self.permits.retain(|other, _| *other > id);
+        self.tell(subtasks, &Message::Complete(permit));
+        self.in_background(|store| store.subsume());
+    }
+
+    fn abort(&mut self, id: CheckpointId, failure: &CheckpointFailure, subtasks: &[SubtaskId]) {
+        tracing::info!(job = %self.parts.name, checkpoint = %id, %failure, "checkpoint aborted");
+        self.tell(subtasks, &Message::Aborted(id));
+        self.discard(id);
+    }
+
+    /// Removes what an attempt at a checkpoint left. What cannot be removed now is removed by the next start.
+    fn discard(&mut self, id: CheckpointId) {
+        self.in_background(move |store| store.discard(id));
+    }
+
+    fn in_background(
+        &self,
+        work: impl FnOnce(&mut millstream_state::CheckpointStore) -> Result<(), millstream_state::StateError>
+        + Send
+        + 'static,
+    ) {
+        let Some(store) = self.parts.store.clone() else { return };
+        let name = self.parts.name.clone();
+        self.parts.shared.executor.spawn(Box::new(move || {
+            if let Err(error) = work(&mut store.lock()) {
+                tracing::warn!(job = %name, %error, "cleaning up checkpoints failed");
+            }
+        }));
+    }
+
+    fn answer(&mut self, ticket: Ticket, result: Result<Taken, CheckpointFailure>) {
+        match (self.asked.remove(&ticket), result) {
+            (Some(Asked::Checkpoint(reply)), Ok(Taken::Completed(id))) => {
+                let info = CheckpointInfo {
+                    id,
+                    path: self.checkpoint_path(id),
+                    completed_ms: self.parts.shared.clock.wall_ms(),
+                };
+                let _ = reply.send(Ok(info));
+            }
+            (Some(Asked::Checkpoint(reply)), Ok(Taken::Nothing)) => {
+                let _ = reply.send(Err(not_taken(&self.parts.name, &CheckpointFailure::Off)));
+            }
+            (Some(Asked::Checkpoint(reply)), Err(failure)) => {
+                let _ = reply.send(Err(not_taken(&self.parts.name, &failure)));
+            }
+            // The subtasks are being told to commit and close; the last of them ends the job.
+            (Some(Asked::Stop), Ok(Taken::Completed(id))) => self.stopped_at = Some(id),
+            (Some(Asked::Stop), Ok(Taken::Nothing)) => self.stopped_without_checkpoint(),
+            (Some(Asked::Stop), Err(failure)) => self.stop_failed(&failure),
+            (None, _) => {}
+        }
+    }
+}

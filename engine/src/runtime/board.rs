@@ -1,0 +1,149 @@
+//! Where a running job can be looked at, without asking its supervisor.
+
+use super::summary::CheckpointInfo;
+use crate::checkpoint::CheckpointStatistics;
+use millstream_io::counters::Counters;
+use millstream_state::metadata::LineCounters;
+use parking_lot::Mutex;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where a job is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum JobState {
+    /// Its subtasks restore their state.
+    Starting,
+    /// It processes records.
+    Running,
+    /// An attempt has failed, the next one is due.
+    Restarting,
+    /// It takes its last checkpoint.
+    Stopping,
+    /// All input was processed and everything committed.
+    Finished,
+    /// It was stopped with a final checkpoint, from which the next start goes on.
+    Stopped,
+    /// It was cancelled.
+    Canceled,
+    /// It failed for good.
+    Failed,
+}
+
+impl fmt::Display for JobState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Starting => "STARTING",
+            Self::Running => "RUNNING",
+            Self::Restarting => "RESTARTING",
+            Self::Stopping => "STOPPING",
+            Self::Finished => "FINISHED",
+            Self::Stopped => "STOPPED",
+            Self::Canceled => "CANCELED",
+            Self::Failed => "FAILED",
+        })
+    }
+}
+
+/// What a job has done up to now.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    /// Where it is.
+    pub state: JobState,
+    /// Records read, over the line.
+    pub records_in: u64,
+    /// Records written by sinks, over the line; committed once their checkpoint is complete.
+    pub records_out: u64,
+    /// Records that came too late.
+    pub records_late: u64,
+    /// Records that could not be used.
+    pub records_rejected: u64,
+    /// Records that this process read again after a failure.
+    pub records_replayed: u64,
+    /// Restarts in this process.
+    pub restarts: u64,
+    /// The newest completed checkpoint.
+    pub last_checkpoint: Option<CheckpointInfo>,
+    /// What this process's first attempt went on from.
+    pub restored_from: Option<PathBuf>,
+    /// Checkpoints of this process: counts, and the recent ones.
+    pub checkpoints: CheckpointStatistics,
+}
+
+/// The shared state behind [`Metrics`]: written by the supervisor, read by anyone.
+pub(crate) struct Board(Mutex<Posted>);
+
+pub(crate) struct Posted {
+    pub state: JobState,
+    /// What the line had counted when the present attempt began.
+    pub base: LineCounters,
+    /// The present attempt's counters.
+    pub counters: Vec<Arc<Counters>>,
+    pub replayed: u64,
+    pub restarts: u64,
+    pub last_checkpoint: Option<CheckpointInfo>,
+    pub restored_from: Option<PathBuf>,
+    pub checkpoints: CheckpointStatistics,
+}
+
+impl Board {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(Posted {
+            state: JobState::Starting,
+            base: LineCounters::default(),
+            counters: Vec::new(),
+            replayed: 0,
+            restarts: 0,
+            last_checkpoint: None,
+            restored_from: None,
+            checkpoints: CheckpointStatistics::default(),
+        }))
+    }
+
+    pub(crate) fn post(&self, change: impl FnOnce(&mut Posted)) {
+        change(&mut self.0.lock());
+    }
+
+    pub(crate) fn metrics(&self) -> Metrics {
+        let posted = self.0.lock();
+        let now = posted.now();
+        Metrics {
+            state: posted.state,
+            records_in: now.records_in,
+            records_out: now.records_out,
+            records_late: now.records_late,
+            records_rejected: now.records_rejected,
+            records_replayed: posted.replayed,
+            restarts: posted.restarts,
+            last_checkpoint: posted.last_checkpoint.clone(),
+            restored_from: posted.restored_from.clone(),
+            checkpoints: posted.checkpoints.clone(),
+        }
+    }
+}
+
+impl Posted {
+    /// What the line has counted up to now.
+    pub(crate) fn now(&self) -> LineCounters {
+        self.counters.iter().fold(self.base, |sum, counters| add(sum, read(counters)))
+    }
+}
+
+/// A subtask's counters as of now.
+pub(crate) fn read(counters: &Counters) -> LineCounters {
+    LineCounters {
+        records_in: counters.records_in.get(),
+        records_out: counters.records_out.get(),
+        records_late: counters.records_late.get(),
+        records_rejected: counters.records_rejected.get(),
+    }
+}
+
+pub(crate) fn add(a: LineCounters, b: LineCounters) -> LineCounters {
+    LineCounters {
+        records_in: a.records_in + b.records_in,
+        records_out: a.records_out + b.records_out,
+        records_late: a.records_late + b.records_late,
+        records_rejected: a.records_rejected + b.records_rejected,
+    }
+}

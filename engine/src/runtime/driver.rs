@@ -1,0 +1,99 @@
+//! What runs subtasks: pinned threads, or a simulation in one thread. Both call the same [`Cell::step`].
+
+use crate::error::Error;
+use crate::task::{Progress, Report, Reporter, Subtask};
+use millstream_io::clock::Moment;
+use millstream_io::error::Class;
+use millstream_io::waker::Waker;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Place of a subtask in its job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// Its task, counted over the job.
+    pub task: usize,
+    /// Its index in the task.
+    pub subtask: usize,
+    /// Name for threads and messages.
+    pub name: String,
+}
+
+/// A subtask as a driver sees it: to be stepped until it is gone. Panics of user code end here.
+pub struct Cell {
+    subtask: Box<dyn Subtask>,
+    reporter: Reporter,
+    name: String,
+}
+
+/// What came of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stepped {
+    /// It did something: step again at once.
+    Worked,
+    /// Nothing to do: step again when woken, or at this moment at the latest.
+    Idle(Option<Moment>),
+    /// It is over, or it failed and has said so: drop it.
+    Gone,
+}
+
+impl Cell {
+    pub(crate) fn new(subtask: Box<dyn Subtask>, reporter: Reporter, name: String) -> Self {
+        Self { subtask, reporter, name }
+    }
+
+    /// The subtask's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Steps the subtask once. An error or a panic goes to the supervisor, and the subtask is gone.
+    pub fn step(&mut self) -> Stepped {
+        match catch_unwind(AssertUnwindSafe(|| self.subtask.step())) {
+            Ok(Ok(Progress::Worked)) => Stepped::Worked,
+            Ok(Ok(Progress::Idle(due))) => Stepped::Idle(due),
+            Ok(Ok(Progress::Finished)) => Stepped::Gone,
+            Ok(Err(error)) => {
+                self.reporter.report(Report::Failed(error));
+                Stepped::Gone
+            }
+            Err(panic) => {
+                let message = format!("panicked: {}", panic_text(&*panic));
+                self.reporter.report(Report::Failed(Error::new(
+                    Class::Restart,
+                    "operator",
+                    self.name.clone(),
+                    message,
+                )));
+                Stepped::Gone
+            }
+        }
+    }
+}
+
+/// The text of a panic, as far as there is one.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("(no text)")
+}
+
+/// Runs the subtasks of one attempt after the other.
+pub trait Driver: Send {
+    /// The wakers of subtasks that are about to be built, in order.
+    fn seat(&mut self, seats: &[Seat]) -> Vec<Waker>;
+
+    /// Runs them, in the order of their seats.
+    ///
+    /// # Errors
+    /// No thread can be had.
+    fn start(&mut self, cells: Vec<Cell>) -> Result<(), Error>;
+
+    /// Makes all subtasks stop after their current step, and waits until none runs any more.
+    fn stop(&mut self);
+
+    /// The same without waiting, for a job that is abandoned.
+    fn abandon(&mut self);
+}

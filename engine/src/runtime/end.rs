@@ -1,0 +1,87 @@
+//! The ends of a job.
+
+use super::JobState;
+use super::handle::not_taken;
+use super::supervisor::Supervisor;
+use crate::checkpoint::CheckpointFailure;
+use crate::error::Error;
+use millstream_io::error::Class;
+use millstream_state::checkpoint_store::JobEnd;
+
+impl Supervisor {
+    /// The last subtask has closed: all input is processed and committed, or the job was stopped.
+    pub(super) fn ended(&mut self) {
+        let state = if self.stopped_at.is_some() { JobState::Stopped } else { JobState::Finished };
+        self.end(state, None);
+    }
+
+    pub(super) fn cancelled(&mut self) {
+        self.end(JobState::Canceled, None);
+    }
+
+    /// A stop of a job without checkpoints: nothing is committed, nothing kept (ruling 7).
+    pub(super) fn stopped_without_checkpoint(&mut self) {
+        tracing::warn!(
+            job = %self.parts.name,
+            "stopped without a checkpoint: execution.checkpointing.interval is not set, nothing was committed"
+        );
+        self.end(JobState::Stopped, None);
+    }
+
+    /// The final checkpoint of a stop has failed: the job goes on from its last good one at the next start (MS-078).
+    pub(super) fn stop_failed(&mut self, failure: &CheckpointFailure) {
+        // A failed attempt that is about to be restarted can be stopped as it is: its newest checkpoint is kept.
+        let error = not_taken(&self.parts.name, failure)
+            .with_hint("the job can be started again from its newest completed checkpoint");
+        self.end(JobState::Failed, Some(error));
+    }
+
+    /// Stops everything as a crash would: commits nothing, deletes nothing.
+    pub(super) fn abandoned(&mut self) {
+        self.parts.driver.abandon();
+        self.attempt = None;
+        let error = Error::new(Class::Restart, "job", self.parts.name.clone(), "was abandoned by its handle");
+        self.answer_all(&CheckpointFailure::Stopped);
+        self.settle(Err(error));
+    }
+
+    /// Ends the job: nothing runs any more, its end is on record, and what has no purpose any more is deleted.
+    pub(super) fn end(&mut self, state: JobState, error: Option<Error>) {
+        let last = self.parts.board.metrics();
+        self.halt_for(state);
+        self.enter(state);
+        self.answer_all(&CheckpointFailure::Stopped);
+        let end = match (state, self.stopped_at) {
+            (JobState::Finished, _) => JobEnd::Finished,
+            (JobState::Canceled, _) => JobEnd::Canceled,
+            (JobState::Stopped, _) => JobEnd::Suspended,
+            _ => JobEnd::Failed,
+        };
+        let recorded = match &self.parts.store {
+            Some(store) => store.lock().end(&end, self.parts.retention).map_err(Error::from),
+            None => Ok(()),
+        };
+        if state == JobState::Finished {
+            // Everything that was written is committed, also what the last attempt counted after its last barrier.
+            self.parts.board.post(|posted| {
+                posted.base.records_in = last.records_in;
+                posted.base.records_out = last.records_out;
+                posted.base.records_late = last.records_late;
+                posted.base.records_rejected = last.records_rejected;
+                posted.last_checkpoint = None;
+            });
+        }
+        let outcome = match error {
+            Some(error) => Err(error),
+            None => recorded.map(|()| self.summary()),
+        };
+        self.settle(outcome);
+    }
+
+    fn halt_for(&mut self, state: JobState) {
+        self.halt();
+        if state != JobState::Failed && self.restarts_count_nothing(state) {
+            self.parts.board.post(|posted| posted.replayed = posted.replayed_before_end);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! A running job in the hands of its user.
+
+use super::board::{Board, Metrics};
+use super::summary::{CheckpointInfo, Summary};
+use crate::checkpoint::CheckpointFailure;
+use crate::error::Error;
+use crate::task::ToSupervisor;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use millstream_io::error::Class;
+use std::sync::Arc;
+
+/// What somebody outside wants of a job.
+#[derive(Debug)]
+pub enum Command {
+    /// A checkpoint now.
+    Checkpoint {
+        /// One that refers to no earlier checkpoint.
+        full: bool,
+        /// Where the answer goes.
+        reply: Sender<Result<CheckpointInfo, Error>>,
+    },
+    /// A final checkpoint, then the end.
+    Stop,
+    /// The end, without one.
+    Cancel,
+    /// Stop everything, as a crash would: nothing is committed, nothing is deleted.
+    Abandon,
+}
+
+/// Steers and observes a running job; may be cloned and used from any thread.
+#[derive(Clone)]
+pub struct JobControl {
+    sender: Sender<ToSupervisor>,
+    board: Arc<Board>,
+    name: Arc<str>,
+}
+
+impl JobControl {
+    pub(crate) fn new(sender: Sender<ToSupervisor>, board: Arc<Board>, name: Arc<str>) -> Self {
+        Self { sender, board, name }
+    }
+
+    /// The job's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the job has done up to now.
+    pub fn metrics(&self) -> Metrics {
+        self.board.metrics()
+    }
+
+    /// Takes a checkpoint now, whatever interval and pause say, and waits until it is complete (CP-12).
+    ///
+    /// # Errors
+    /// Why there is none; without an interval checkpoints are off, and the error names the key.
+    pub fn checkpoint(&self) -> Result<CheckpointInfo, Error> {
+        self.take(false)
+    }
+
+    /// The same, referring to no earlier checkpoint.
+    ///
+    /// # Errors
+    /// As for [`JobControl::checkpoint`].
+    pub fn full_checkpoint(&self) -> Result<CheckpointInfo, Error> {
+        self.take(true)
+    }
+
+    fn take(&self, full: bool) -> Result<CheckpointInfo, Error> {
+        let (reply, answer) = bounded(1);
+        self.send(Command::Checkpoint { full, reply })?;
+        answer.recv().map_err(|_| self.ended())?
+    }
+
+    /// Asks the job to suspend: a final checkpoint is taken, committed and kept, and the next start goes on from it
+    /// (ruling 4). Returns at once; wait for the handle.
+    ///
+    /// # Errors
+    /// The job has ended.
+    pub fn stop(&self) -> Result<(), Error> {
+        self.send(Command::Stop)
+    }
+
+    /// Asks the job to end at once without a checkpoint. Its checkpoints are deleted unless
+    /// `execution.checkpointing.externalized-checkpoint-retention` says otherwise.
+    ///
+    /// # Errors
+    /// The job has ended.
+    pub fn cancel(&self) -> Result<(), Error> {
+        self.send(Command::Cancel)
+    }
+
+    pub(crate) fn send(&self, command: Command) -> Result<(), Error> {
+        self.sender.send(ToSupervisor::Command(command)).map_err(|_| self.ended())
+    }
+
+    fn ended(&self) -> Error {
+        Error::new(Class::Restart, "job", &*self.name, "has ended")
+    }
+}
+
+/// A running job. Dropping the handle abandons the job as a crash would: its threads end soon, nothing is committed
+/// and nothing deleted (ruling 4).
+pub struct JobHandle {
+    control: JobControl,
+    outcome: Receiver<Result<Summary, Error>>,
+    waited: bool,
+}
+
+impl JobHandle {
+    pub(crate) fn new(control: JobControl, outcome: Receiver<Result<Summary, Error>>) -> Self {
+        Self { control, outcome, waited: false }
+    }
+
+    /// Something to steer the job with from other threads.
+    pub fn control(&self) -> JobControl {
+        self.control.clone()
+    }
+
+    /// Waits for the job's end.
+    ///
+    /// # Errors
+    /// The job failed for good.
+    pub fn wait(mut self) -> Result<Summary, Error> {
+        self.waited = true;
+        self.outcome.recv().map_err(|_| self.control.ended())?
+    }
+
+    /// Suspends the job and waits for its end: a final checkpoint is taken, committed and kept (ruling 4).
+    ///
+    /// # Errors
+    /// The final checkpoint failed, or the job did.
+    pub fn stop(self) -> Result<Summary, Error> {
+        // A job that has ended by itself has an outcome all the same.
+        let _ = self.control.stop();
+        self.wait()
+    }
+
+    /// Ends the job without a checkpoint and waits for its end.
+    ///
+    /// # Errors
+    /// The job had failed before.
+    pub fn cancel(self) -> Result<Summary, Error> {
+        let _ = self.control.cancel();
+        self.wait()
+    }
+
+    /// Takes a checkpoint now; see [`JobControl::checkpoint`].
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn checkpoint(&self) -> Result<CheckpointInfo, Error> {
+        self.control.checkpoint()
+    }
+
+    /// What the job has done up to now.
+    pub fn metrics(&self) -> Metrics {
+        self.control.metrics()
+    }
+}
+
+impl Drop for JobHandle {
+    fn drop(&mut self) {
+        if !self.waited {
+            let _ = self.control.send(Command::Abandon);
+        }
+    }
+}
+
+/// A checkpoint that a user asked for and did not get.
+pub(crate) fn not_taken(job: &str, failure: &CheckpointFailure) -> Error {
+    let error = Error::new(Class::Restart, "checkpoint", job, failure.to_string());
+    match failure {
+        CheckpointFailure::Off => error.with_hint("set execution.checkpointing.interval to take checkpoints"),
+        _ => error,
+    }
+}

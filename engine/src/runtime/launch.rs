@@ -1,0 +1,130 @@
+//! From a description to a running job: everything that can refuse a start happens here, before the first record.
+
+use super::attempt::Shared;
+use super::board::Board;
+use super::driver::Driver;
+use super::handle::JobControl;
+use super::supervisor::{Supervisor, SupervisorParts};
+use super::{restore, settings};
+use crate::checkpoint::Coordinator;
+use crate::config::Config;
+use crate::error::Error;
+use crate::graph::{Graph, Plan};
+use crate::restart::Restart;
+use crossbeam_channel::unbounded;
+use millstream_io::clock::Clock;
+use millstream_io::error::ConnectorError;
+use millstream_io::executor::Executor;
+use millstream_io::storage::Storage;
+use millstream_state::JobId;
+use millstream_state::checkpoint_store::Opening;
+use parking_lot::Mutex;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The world that a job runs in. A real one has a disk and threads; a simulated one is a function of a seed.
+pub struct Environment {
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Files of sources and sinks.
+    pub files: Arc<dyn Storage>,
+    /// Where checkpoints go.
+    pub checkpoints: Arc<dyn Storage>,
+    /// Background work.
+    pub executor: Arc<dyn Executor>,
+    /// What runs the subtasks.
+    pub driver: Box<dyn Driver>,
+    /// Decides delays that are drawn by chance.
+    pub seed: u64,
+    /// Who this is, for others that find the job running: `pid 123`.
+    pub holder: String,
+}
+
+/// A job that is about to run.
+pub struct Launched {
+    /// To be turned until it is done.
+    pub supervisor: Supervisor,
+    /// To steer it with.
+    pub control: JobControl,
+    /// What it begins with, for people: `resuming from …`.
+    pub start: String,
+}
+
+/// Checks everything that could refuse the start, then builds the first attempt.
+pub(crate) fn launch(
+    name: &str,
+    graph: Graph,
+    config: &Config,
+    environment: Environment,
+) -> Result<Launched, Error> {
+    config.validate().map_err(|error| Error::from(ConnectorError::from(error)).refused())?;
+    let checkpoints = settings::checkpoints(config);
+    let width = i64::from(config.pipeline.parallelism);
+    let mut plan = Plan::new(graph, width, config.pipeline.max_parallelism.map(i64::from))?;
+    let checkpointing = checkpoints.enabled();
+    let job_id = JobId::of(name);
+    let root = config.checkpointing.dir.clone().unwrap_or_else(|| PathBuf::from("checkpoints"));
+    let opening = if checkpointing || config.recovery.path.is_some() {
+        let from = settings::start_from(config);
+        let storage = environment.checkpoints.clone();
+        Some(Opening::new(storage, &root, name, &environment.holder, &from).map_err(refused)?)
+    } else {
+        None
+    };
+    let start = match &opening {
+        Some(opening) => opening.start().to_string(),
+        None => "starting without state (checkpoints are off)".to_owned(),
+    };
+    let restored = opening.as_ref().and_then(|opening| opening.restored().cloned());
+    let allow_dropped = config.recovery.ignore_unclaimed_state;
+    let assigned = restore::fit(&mut plan, restored.as_ref(), allow_dropped).map_err(Error::refused)?;
+    let (sender, inbox) = unbounded();
+    let mut shared = Shared {
+        clock: environment.clock,
+        files: environment.files,
+        checkpoints: environment.checkpoints,
+        checkpoint_dir: PathBuf::new(),
+        executor: environment.executor,
+        settings: Arc::new(settings::task(config)),
+        write_options: settings::write_options(config),
+        ring_segments: config.exchange.ring_segments as usize,
+        job_id: job_id.to_string(),
+        checkpointing,
+        sender: sender.clone(),
+    };
+    let store = match opening {
+        Some(opening) => {
+            let store = opening.begin(config.checkpointing.num_retained as usize).map_err(refused)?;
+            shared.checkpoint_dir = store.job_dir().root().to_owned();
+            Some(Arc::new(Mutex::new(store)))
+        }
+        None => None,
+    };
+    let mut coordinator = Coordinator::new(&checkpoints);
+    if let Some(store) = &store {
+        coordinator.continue_from(store.lock().next_id());
+    }
+    let board = Arc::new(Board::new());
+    let control = JobControl::new(sender, board.clone(), name.into());
+    let mut supervisor = Supervisor::new(SupervisorParts {
+        name: name.to_owned(),
+        job_id,
+        plan,
+        shared,
+        store,
+        coordinator,
+        restart: Restart::new(settings::restart(config), environment.seed),
+        driver: environment.driver,
+        inbox,
+        board,
+        retention: settings::retention(config),
+        allow_dropped,
+        seed: environment.seed,
+    });
+    supervisor.begin(restored, &assigned).map_err(Error::refused)?;
+    Ok(Launched { supervisor, control, start })
+}
+
+fn refused(error: millstream_state::StateError) -> Error {
+    Error::from(error).refused()
+}

@@ -1,0 +1,27 @@
+//! Running a job: from a plan to subtasks on threads, and from their reports to its end.
+//!
+//! A [`Supervisor`] decides nothing about checkpoints or restarts itself: it carries facts to the pure
+//! [coordinator](crate::checkpoint) and [restart strategy](crate::restart), and carries their decisions out. It never
+//! blocks; whoever runs it calls [`Supervisor::turn`] when something has arrived or the returned moment has come.
+
+mod actions;
+mod attempt;
+mod board;
+mod driver;
+mod end;
+mod handle;
+mod launch;
+mod restore;
+mod settings;
+mod summary;
+mod supervisor;
+mod threads;
+mod wait;
+
+pub use board::{JobState, Metrics};
+pub use driver::{Cell, Driver, Seat, Stepped};
+pub use handle::{Command, JobControl, JobHandle};
+pub use launch::{Environment, Launched};
+pub use summary::{CheckpointInfo, Summary};
+pub use supervisor::{Supervisor, Turn};
+pub use threads::ThreadDriver;

@@ -1,0 +1,55 @@
+//! From the configuration to what the parts of the runtime take.
+
+use crate::checkpoint::CheckpointConfig;
+use crate::config::Settings;
+use crate::restart::RestartStrategy;
+use crate::task::TaskSettings;
+use millstream_state::checkpoint_store::{Retention, StartFrom};
+use millstream_state::snapshot::WriteOptions;
+
+/// What every subtask needs to know.
+pub(super) fn task(settings: &Settings) -> TaskSettings {
+    TaskSettings {
+        segment_size: settings.exchange.segment_size.as_usize(),
+        alignment_memory: settings.checkpointing.alignment_memory.as_usize(),
+        buffer_timeout: settings.exchange.buffer_timeout,
+        mode: settings.checkpointing.mode,
+        after_tasks_finish: settings.checkpointing.after_tasks_finish,
+    }
+}
+
+/// How snapshots are written.
+pub(super) fn write_options(settings: &Settings) -> WriteOptions {
+    WriteOptions {
+        inline_threshold: settings.checkpointing.data_inline_threshold.as_usize(),
+        write_buffer: settings.checkpointing.write_buffer_size.as_usize().max(64 << 10),
+    }
+}
+
+/// What the coordinator goes by.
+pub(super) fn checkpoints(settings: &Settings) -> CheckpointConfig {
+    CheckpointConfig::from(&settings.checkpointing)
+}
+
+/// What happens after a failure.
+pub(super) fn restart(settings: &Settings) -> RestartStrategy {
+    RestartStrategy::from_settings(&settings.restart, settings.checkpointing.interval.is_some())
+}
+
+/// What the user asks the start to go on from.
+pub(super) fn start_from(settings: &Settings) -> StartFrom {
+    match (&settings.recovery.path, settings.recovery.fresh) {
+        (Some(path), _) => StartFrom::Path(path.clone()),
+        (None, true) => StartFrom::Fresh,
+        (None, false) => StartFrom::Latest,
+    }
+}
+
+/// What becomes of checkpoints at the end.
+pub(super) fn retention(settings: &Settings) -> Retention {
+    match settings.checkpointing.retention {
+        crate::config::Retention::NoExternalizedCheckpoints => Retention::NoExternalized,
+        crate::config::Retention::DeleteOnCancellation => Retention::DeleteOnCancellation,
+        crate::config::Retention::RetainOnCancellation => Retention::RetainOnCancellation,
+    }
+}

@@ -1,0 +1,431 @@
+//! The shell around the coordinator and the restart strategy: one for each job.
+
+use super::JobState;
+use super::attempt::{Attempt, Shared};
+use super::board::{Board, add, read};
+use super::driver::Driver;
+use super::handle::Command;
+use super::restore::{self, Base};
+use super::summary::{CheckpointInfo, Summary};
+use crate::checkpoint::{Action, CheckpointFailure, Coordinator, Input, RequestKind, SubtaskId, Ticket};
+use crate::error::Error;
+use crate::graph::Plan;
+use crate::restart::{Decision, Restart};
+use crate::seed;
+use crate::task::{Acknowledged, Message, Report, ToSupervisor};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use millstream_io::clock::Moment;
+use millstream_io::error::Class;
+use millstream_io::id::CheckpointId;
+use millstream_state::assign::OperatorAssignment;
+use millstream_state::checkpoint_store::{Restored, Retention};
+use millstream_state::metadata::LineCounters;
+use millstream_state::{CheckpointStore, CommitPermit, JobId};
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What a supervisor needs next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// To be turned again when something arrives, or at this moment at the latest.
+    Wait(Option<Moment>),
+    /// Nothing: the job has ended, take its outcome.
+    Done,
+}
+
+/// What a supervisor is made of.
+pub(super) struct SupervisorParts {
+    pub name: String,
+    pub job_id: JobId,
+    pub plan: Plan,
+    pub shared: Shared,
+    pub store: Option<Arc<Mutex<CheckpointStore>>>,
+    pub coordinator: Coordinator<Acknowledged>,
+    pub restart: Restart,
+    pub driver: Box<dyn Driver>,
+    pub inbox: Receiver<ToSupervisor>,
+    pub board: Arc<Board>,
+    pub retention: Retention,
+    pub allow_dropped: bool,
+    pub seed: u64,
+}
+
+/// Who waits for a checkpoint that was asked for.
+pub(super) enum Asked {
+    /// A user who wants to know its path.
+    Checkpoint(Sender<Result<CheckpointInfo, Error>>),
+    /// The job's end.
+    Stop,
+}
+
+/// Runs one job: deploys attempts, carries facts to the coordinator and its decisions to the subtasks.
+pub struct Supervisor {
+    pub(super) parts: SupervisorParts,
+    pub(super) attempt: Option<Attempt>,
+    attempts: u64,
+    pub(super) state: JobState,
+    /// When the next attempt is due.
+    restart_at: Option<Moment>,
+    pub(super) asked: HashMap<Ticket, Asked>,
+    tickets: u64,
+    /// Permits of checkpoints that were published and whose completion is to be announced.
+    pub(super) permits: HashMap<CheckpointId, CommitPermit>,
+    /// What the line had counted at the newest completed checkpoint.
+    pub(super) completed: LineCounters,
+    /// What it would have counted at those being stored.
+    pub(super) storing: HashMap<CheckpointId, LineCounters>,
+    /// What the line had counted when the present attempt began.
+    pub(super) base: LineCounters,
+    /// The final checkpoint of a stop, once it is durable.
+    pub(super) stopped_at: Option<CheckpointId>,
+    restored_from: Option<PathBuf>,
+    begun: Moment,
+    outcome: Option<Result<Summary, Error>>,
+}
+
+impl Supervisor {
+    pub(super) fn new(parts: SupervisorParts) -> Self {
+        let begun = parts.shared.clock.now();
+        Self {
+            parts,
+            attempt: None,
+            attempts: 0,
+            state: JobState::Starting,
+            restart_at: None,
+            asked: HashMap::new(),
+            tickets: 0,
+            permits: HashMap::new(),
+            completed: LineCounters::default(),
+            storing: HashMap::new(),
+            base: LineCounters::default(),
+            stopped_at: None,
+            restored_from: None,
+            begun,
+            outcome: None,
+        }
+    }
+
+    /// Deploys the first attempt; an error refuses the start.
+    pub(super) fn begin(
+        &mut self,
+        restored: Option<Restored>,
+        assigned: &[OperatorAssignment],
+    ) -> Result<(), Error> {
+        self.restored_from = restored.as_ref().map(|restored| restored.dir.clone());
+        let from = self.restored_from.clone();
+        self.parts.board.post(|posted| posted.restored_from = from);
+        self.deploy(restored.as_ref(), assigned)
+    }
+
+    /// The outcome, once [`Supervisor::turn`] has said that it is done.
+    pub fn outcome(&mut self) -> Option<Result<Summary, Error>> {
+        self.outcome.take()
+    }
+
+    /// Handles what has arrived and what is due. Never waits.
+    pub fn turn(&mut self) -> Turn {
+        while self.outcome.is_none() {
+            let Ok(message) = self.parts.inbox.try_recv() else { break };
+            self.arrived(message);
+        }
+        if self.outcome.is_some() {
+            return Turn::Done;
+        }
+        let now = self.now();
+        if self.parts.coordinator.due().is_some_and(|due| due <= now) {
+            self.coordinate(Input::Tick);
+        }
+        // What is being stored may be what the next attempt goes on from.
+        if self.restart_at.is_some_and(|at| at <= now) && self.parts.coordinator.storing().is_none() {
+            self.restart_at = None;
+            self.redeploy();
+        }
+        if self.outcome.is_some() {
+            return Turn::Done;
+        }
+        let waits = if self.parts.coordinator.storing().is_none() { self.restart_at } else { None };
+        Turn::Wait(match (self.parts.coordinator.due(), waits) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        })
+    }
+
+    /// Turns until the job has ended, waiting in between; for a thread of its own.
+    pub fn run(mut self) -> Result<Summary, Error> {
+        loop {
+            match self.turn() {
+                Turn::Done => {
+                    let ended = || Error::new(Class::Restart, "job", &*self.parts.name, "has ended");
+                    return self.outcome.take().unwrap_or_else(|| Err(ended()));
+                }
+                Turn::Wait(due) => self.wait(due),
+            }
+        }
+    }
+
+    fn wait(&mut self, due: Option<Moment>) {
+        let message = match due {
+            Some(due) => self.parts.inbox.recv_timeout(due.saturating_sub(self.now())),
+            None => self.parts.inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        if let Ok(message) = message {
+            self.arrived(message);
+        }
+    }
+
+    pub(super) fn now(&self) -> Moment {
+        self.parts.shared.clock.now()
+    }
+
+    fn arrived(&mut self, message: ToSupervisor) {
+        match message {
+            ToSupervisor::Report(attempt, subtask, report) => {
+                if self.attempt.as_ref().is_some_and(|present| present.number == attempt) {
+                    self.reported(subtask, report);
+                }
+            }
+            ToSupervisor::Stored(id, Ok(permit)) => {
+                self.permits.insert(id, permit);
+                if let Some(counted) = self.storing.remove(&id) {
+                    self.completed = counted;
+                }
+                self.coordinate(Input::Stored { id });
+            }
+            ToSupervisor::Stored(id, Err(error)) => {
+                self.storing.remove(&id);
+                if error.class() == Class::Fatal {
+                    self.failed(error);
+                } else {
+                    self.coordinate(Input::StoreFailed { id, cause: error.to_string() });
+                }
+            }
+            ToSupervisor::Command(command) => self.commanded(command),
+        }
+    }
+
+    fn reported(&mut self, subtask: SubtaskId, report: Report) {
+        let Some(attempt) = &mut self.attempt else { return };
+        match report {
+            Report::Running => {
+                attempt.running += 1;
+                if attempt.running == attempt.len() {
+                    let tasks = attempt.tasks.clone();
+                    let seed = seed::mix(self.parts.seed ^ attempt.number);
+                    self.enter(JobState::Running);
+                    self.coordinate(Input::Started { tasks, seed });
+                }
+            }
+            Report::Acknowledged(id, payload, metrics) => {
+                let ended = payload.ended;
+                self.coordinate(Input::Ack { id, subtask, payload, ended, metrics });
+            }
+            Report::Declined(id, failure) => self.coordinate(Input::Decline { id, subtask, failure }),
+            Report::EndOfData => self.coordinate(Input::EndOfData { subtask }),
+            Report::Committed => {
+                attempt.committed += 1;
+                if attempt.committed == attempt.len() {
+                    attempt.tell_all(&Message::Close);
+                }
+            }
+            Report::Closed => {
+                attempt.closed += 1;
+                let all = attempt.closed == attempt.len();
+                self.coordinate(Input::Finished { subtask });
+                if all {
+                    self.ended();
+                }
+            }
+            Report::Failed(error) => self.failed(error),
+        }
+    }
+
+    fn commanded(&mut self, command: Command) {
+        match command {
+            Command::Checkpoint { full, reply } => {
+                let ticket = self.ticket(Asked::Checkpoint(reply));
+                self.coordinate(Input::Request { ticket, kind: RequestKind::Checkpoint { full } });
+            }
+            Command::Stop => {
+                self.enter(JobState::Stopping);
+                let ticket = self.ticket(Asked::Stop);
+                self.coordinate(Input::Request { ticket, kind: RequestKind::Stop });
+            }
+            Command::Cancel => self.cancelled(),
+            Command::Abandon => self.abandoned(),
+        }
+    }
+
+    fn ticket(&mut self, asked: Asked) -> Ticket {
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        self.asked.insert(ticket, asked);
+        ticket
+    }
+
+    /// Tells the coordinator and does what it decides.
+    pub(super) fn coordinate(&mut self, input: Input<Acknowledged>) {
+        let mut actions = Vec::new();
+        self.parts.coordinator.on(self.now(), input, &mut actions);
+        for action in actions {
+            self.act(action);
+        }
+        let statistics = self.parts.coordinator.statistics().clone();
+        self.parts.board.post(|posted| posted.checkpoints = statistics);
+    }
+
+    pub(super) fn enter(&mut self, state: JobState) {
+        self.state = state;
+        self.parts.board.post(|posted| posted.state = state);
+    }
+
+    /// Builds and starts an attempt that goes on from `restored`.
+    fn deploy(&mut self, restored: Option<&Restored>, assigned: &[OperatorAssignment]) -> Result<(), Error> {
+        self.base = restored.map_or_else(LineCounters::default, |restored| restored.metadata.counters);
+        self.completed = self.base;
+        let parts = &mut self.parts;
+        let mut retained = Vec::new();
+        let mut line = 1;
+        if let Some(store) = &parts.store {
+            let store = store.lock();
+            line = store.line();
+            for id in store.retained() {
+                let dir = store.checkpoint_dir(*id);
+                if restored.is_none_or(|restored| restored.dir != dir) {
+                    retained.push((dir, store.load(*id)?));
+                }
+            }
+        }
+        let base = Base { restored, allow_dropped: parts.allow_dropped, retained: &retained, line };
+        let subtasks = restore::prepare(&mut parts.plan, assigned, &base, &parts.shared)?;
+        self.attempts += 1;
+        let attempt =
+            Attempt::start(self.attempts, line, &mut parts.plan, &parts.shared, subtasks, &mut *parts.driver)?;
+        if let Some(restored) = restored {
+            let id = restored.metadata.checkpoint;
+            let mut none = Vec::new();
+            parts.coordinator.on(parts.shared.clock.now(), Input::Restored { id }, &mut none);
+        }
+        let (base, counters) = (self.base, attempt.counters.clone());
+        parts.board.post(|posted| {
+            posted.base = base;
+            posted.counters = counters;
+        });
+        self.attempt = Some(attempt);
+        Ok(())
+    }
+
+    /// The next attempt after a failure, from the newest completed checkpoint.
+    fn redeploy(&mut self) {
+        self.enter(JobState::Starting);
+        if let Err(error) = self.try_redeploy() {
+            self.failed(error);
+        }
+    }
+
+    fn try_redeploy(&mut self) -> Result<(), Error> {
+        let restored = match &self.parts.store {
+            Some(store) => store.lock().latest()?,
+            None => None,
+        };
+        let assigned = restore::fit(&mut self.parts.plan, restored.as_ref(), self.parts.allow_dropped)?;
+        self.deploy(restored.as_ref(), &assigned)
+    }
+
+    /// The attempt has failed: the restart strategy decides (RS-08).
+    pub(super) fn failed(&mut self, error: Error) {
+        self.halt();
+        if let Some(id) = self.stopped_at {
+            let path = self.checkpoint_path(id);
+            let cause = format!("checkpoint {} is complete, but may not be fully committed: {error}", path.display());
+            let error = Error::new(Class::Fatal, "stop", &*self.parts.name, cause)
+                .with_hint("start the job again: what is left is committed then");
+            return self.end(JobState::Failed, Some(error));
+        }
+        match self.parts.restart.on_failure(self.now(), error.class()) {
+            Decision::RestartAfter(delay) => {
+                tracing::warn!(job = %self.parts.name, %error, ?delay, "attempt failed, restarting");
+                self.restart_at = Some(self.now().saturating_add(delay));
+                self.enter(JobState::Restarting);
+                self.parts.board.post(|posted| posted.restarts += 1);
+            }
+            Decision::GiveUp(why) => {
+                tracing::error!(job = %self.parts.name, %error, %why, "job failed");
+                let error = match self.parts.restart.is_none() {
+                    true => error,
+                    false => error.because(&why),
+                };
+                self.end(JobState::Failed, Some(error));
+            }
+        }
+    }
+
+    /// Stops the present attempt and counts what will be read again.
+    pub(super) fn halt(&mut self) {
+        self.parts.driver.stop();
+        if let Some(attempt) = self.attempt.take() {
+            let read_in = attempt.counters.iter().fold(self.base, |sum, counters| add(sum, read(counters)));
+            let replay = read_in.records_in.saturating_sub(self.completed.records_in);
+            let base = self.completed;
+            self.parts.board.post(|posted| {
+                posted.replayed += replay;
+                posted.base = base;
+                posted.counters.clear();
+            });
+        }
+        self.coordinate(Input::Stopped);
+    }
+
+    pub(super) fn checkpoint_path(&self, id: CheckpointId) -> PathBuf {
+        match &self.parts.store {
+            Some(store) => store.lock().checkpoint_dir(id),
+            None => PathBuf::new(),
+        }
+    }
+
+    pub(super) fn settle(&mut self, outcome: Result<Summary, Error>) {
+        self.outcome = Some(outcome);
+    }
+
+    pub(super) fn summary(&self) -> Summary {
+        let metrics = self.parts.board.metrics();
+        let counts = self.parts.coordinator.statistics().counts();
+        Summary {
+            job: self.parts.name.clone(),
+            job_id: self.parts.job_id.to_string(),
+            state: self.state,
+            parallelism: self.parts.plan.widest(),
+            records_in: metrics.records_in,
+            records_out: metrics.records_out,
+            records_replayed: metrics.records_replayed,
+            records_late: metrics.records_late,
+            records_rejected: metrics.records_rejected,
+            checkpoints_completed: counts.completed,
+            checkpoints_failed: counts.failed,
+            restarts: metrics.restarts,
+            restored_from: self.restored_from.clone(),
+            last_checkpoint: metrics.last_checkpoint,
+            duration: self.now().saturating_sub(self.begun),
+        }
+    }
+
+    /// Answers everybody who still waits for a checkpoint.
+    pub(super) fn answer_all(&mut self, failure: &CheckpointFailure) {
+        for (_, asked) in self.asked.drain() {
+            if let Asked::Checkpoint(reply) = asked {
+                let _ = reply.send(Err(super::handle::not_taken(&self.parts.name, failure)));
+            }
+        }
+    }
+
+    pub(super) fn act_on_attempt(&self, act: impl FnOnce(&Attempt)) {
+        if let Some(attempt) = &self.attempt {
+            act(attempt);
+        }
+    }
+
+    pub(super) fn run_action(&mut self, action: Action<Acknowledged>) {
+        self.act(action);
+    }
+}

@@ -1,0 +1,138 @@
+//! What a chain is built with.
+
+use super::{Core, Fault, Restored};
+use crate::checkpoint::CheckpointMode;
+use crate::exchange::{Event, Lane};
+use millstream_io::Record;
+use millstream_io::clock::Clock;
+use millstream_io::counters::Counters;
+use millstream_io::ring::{Rx, Tx};
+use millstream_io::sink::SinkContext;
+use millstream_io::source::SourceContext;
+use millstream_io::storage::Storage;
+use millstream_io::waker::Waker;
+use millstream_state::OperatorId;
+use millstream_state::key_group::{Parallelism, Router};
+use std::any::Any;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Place of an operator in its job, in the order of definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OperatorIndex(pub(crate) usize);
+
+/// Place of an edge (all rings between two tasks) in its job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct EdgeIndex(pub(crate) usize);
+
+/// Settings that all subtasks of a job share.
+#[derive(Clone, Debug)]
+pub(crate) struct TaskSettings {
+    /// Bytes of a segment.
+    pub segment_size: usize,
+    /// Bytes held back while a barrier is aligned, in one subtask.
+    pub alignment_memory: usize,
+    /// Longest time that records wait in a partial segment under a trickle of input.
+    pub buffer_timeout: Duration,
+    /// Whether barriers are aligned; otherwise every record is processed at least once.
+    pub mode: CheckpointMode,
+    /// Whether checkpoints go on when some subtasks have come to their end of data (CP-28).
+    pub after_tasks_finish: bool,
+}
+
+/// The ring ends of one subtask, by edge; typed again where they are taken.
+#[derive(Default)]
+pub(crate) struct EdgeEnds {
+    pub inputs: HashMap<EdgeIndex, Box<dyn Any + Send>>,
+    pub outputs: HashMap<EdgeIndex, Box<dyn Any + Send>>,
+}
+
+/// What a chain is built with for one subtask.
+pub struct BuildContext<'a> {
+    pub(crate) subtask: usize,
+    pub(crate) parallelism: usize,
+    pub(crate) width: Parallelism,
+    pub(crate) fault: Fault,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) waker: Waker,
+    pub(crate) settings: Arc<TaskSettings>,
+    pub(crate) job_id: String,
+    pub(crate) line: u64,
+    pub(crate) checkpointing: bool,
+    pub(crate) ends: EdgeEnds,
+    pub(crate) operators: &'a [OperatorId],
+    pub(crate) core: Option<Core>,
+    pub(crate) restored: Option<Restored>,
+    /// Number of subtasks at the other end of each edge that leaves this task.
+    pub(crate) targets: &'a HashMap<EdgeIndex, Target>,
+}
+
+/// What an edge leads to: so many subtasks with so many key groups.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target(pub(crate) Parallelism);
+
+impl BuildContext<'_> {
+    pub(crate) fn operator_id(&self, operator: OperatorIndex) -> OperatorId {
+        self.operators[operator.0]
+    }
+
+    /// This subtask's key groups.
+    pub(crate) fn key_groups(&self) -> OwnedGroups {
+        OwnedGroups { grouping: self.width.grouping(), range: self.width.range_of(self.subtask) }
+    }
+
+    /// Finds the subtask of a key behind an edge.
+    pub(crate) fn router(&self, edge: EdgeIndex) -> Router {
+        self.targets[&edge].0.router()
+    }
+
+    /// The lanes of an edge that leaves this task.
+    pub(crate) fn lanes<T: Record>(&mut self, edge: EdgeIndex) -> Vec<Lane<T>> {
+        let ends = self.ends.outputs.remove(&edge).expect("an edge is built for its task");
+        let ends = ends.downcast::<Vec<Tx<T, Event>>>().expect("an edge has one record type");
+        ends.into_iter().map(|tx| Lane::new(tx, self.settings.segment_size)).collect()
+    }
+
+    /// The channels of an edge that enters this task.
+    pub(crate) fn channels<T: Record>(&mut self, edge: EdgeIndex) -> Vec<Rx<T, Event>> {
+        let ends = self.ends.inputs.remove(&edge).expect("an edge is built for its task");
+        *ends.downcast::<Vec<Rx<T, Event>>>().expect("an edge has one record type")
+    }
+
+    pub(crate) fn source_context(&self) -> SourceContext {
+        SourceContext {
+            subtask: self.subtask,
+            parallelism: self.parallelism,
+            storage: self.storage.clone(),
+            clock: self.clock.clone(),
+            waker: self.waker.clone(),
+            counters: self.counters.clone(),
+        }
+    }
+
+    pub(crate) fn sink_context(&self) -> SinkContext {
+        SinkContext {
+            subtask: self.subtask,
+            parallelism: self.parallelism,
+            job_id: self.job_id.clone(),
+            line: self.line,
+            checkpointing: self.checkpointing,
+            storage: self.storage.clone(),
+            clock: self.clock.clone(),
+            counters: self.counters.clone(),
+        }
+    }
+
+    /// The part of the subtask that is the same for all; taken once, by the head.
+    pub(crate) fn core(&mut self) -> Core {
+        self.core.take().expect("a chain has one head")
+    }
+
+    /// What to go on from; taken once, by the head.
+    pub(crate) fn restored(&mut self) -> Restored {
+        self.restored.take().expect("a chain has one head")
+    }
+}

@@ -1,0 +1,219 @@
+//! What every subtask does the same way: messages, barriers, snapshots, time.
+
+use super::message::{Message, Report, Reporter};
+use super::snapshot::{Pending, SnapshotWriter};
+use super::{Fault, TaskSettings};
+use crate::checkpoint::{AckMetrics, Barrier, CheckpointFailure};
+use crate::error::Error;
+use crate::operator::{Control, Signal, SnapshotParts};
+use crossbeam_channel::Receiver;
+use millstream_io::clock::{Clock, Moment};
+use millstream_io::id::CheckpointId;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Bytes of frozen state encoded beside a batch of records.
+const DRAIN_BESIDE_WORK: usize = 32 << 10;
+/// Bytes of frozen state encoded when there is nothing else to do.
+const DRAIN_WHEN_IDLE: usize = 512 << 10;
+
+/// Where a subtask is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Its state is yet to be restored.
+    Opening,
+    /// It takes input.
+    Running,
+    /// Its input has ended, it emits what is left.
+    Finishing,
+    /// It has emitted everything and waits for the final checkpoint (CP-31).
+    Ended,
+    /// It has passed the last barrier before a stop and takes no more input until that checkpoint is complete.
+    Parked(CheckpointId),
+    /// It is over.
+    Closed,
+}
+
+/// The common part of a subtask.
+pub(crate) struct Core {
+    pub(crate) phase: Phase,
+    pub(crate) fault: Fault,
+    pub(crate) settings: Arc<TaskSettings>,
+    pub(crate) reporter: Reporter,
+    pub(crate) clock: Arc<dyn Clock>,
+    mailbox: Receiver<Message>,
+    writer: SnapshotWriter,
+    pending: Option<Pending>,
+    /// The newest barrier that has passed.
+    passed: Option<CheckpointId>,
+    tick_due: Option<Moment>,
+    flushed: Moment,
+}
+
+impl Core {
+    pub(crate) fn new(
+        mailbox: Receiver<Message>,
+        reporter: Reporter,
+        clock: Arc<dyn Clock>,
+        fault: Fault,
+        settings: Arc<TaskSettings>,
+        writer: SnapshotWriter,
+    ) -> Self {
+        Self {
+            phase: Phase::Opening,
+            fault,
+            settings,
+            reporter,
+            clock,
+            mailbox,
+            writer,
+            pending: None,
+            passed: None,
+            tick_due: Some(Duration::ZERO),
+            flushed: Duration::ZERO,
+        }
+    }
+
+    /// The next message, if there is one.
+    pub(crate) fn message(&self) -> Option<Message> {
+        self.mailbox.try_recv().ok()
+    }
+
+    /// Restores the chain's state; the subtask runs from now on.
+    pub(crate) fn opened(&mut self) {
+        self.phase = Phase::Running;
+        self.reporter.report(Report::Running);
+    }
+
+    /// The snapshot that was restored says that the subtask had ended; it only takes part in what follows (CP-28).
+    pub(crate) fn already_ended(&mut self) {
+        self.phase = Phase::Ended;
+        self.reporter.report(Report::Running);
+        self.reporter.report(Report::EndOfData);
+    }
+
+    /// CP-23 as one indivisible step: hook, barrier onward, synchronous part; the rest follows in [`Core::drain`].
+    pub(crate) fn barrier(
+        &mut self,
+        barrier: Barrier,
+        metrics: AckMetrics,
+        chain: &mut impl Control,
+    ) -> Result<(), Error> {
+        // The coordinator may trigger twice; a barrier that has passed is not passed again.
+        if self.passed.is_some_and(|passed| barrier.id <= passed) {
+            return Ok(());
+        }
+        self.passed = Some(barrier.id);
+        // A barrier that arrives during a drain finishes the drain first (ruling 13).
+        while self.pending.is_some() {
+            self.drain(usize::MAX, chain)?;
+        }
+        self.fault.check()?;
+        let begun = self.clock.now();
+        let mut parts = SnapshotParts::default();
+        chain.signal(&mut Signal::Barrier(barrier, &mut parts))?;
+        self.fault.check()?;
+        let ended = matches!(self.phase, Phase::Ended);
+        self.pending = Some(self.writer.begin(barrier, parts, metrics, ended, begun, self.clock.now()));
+        if barrier.last {
+            self.phase = Phase::Parked(barrier.id);
+        }
+        self.drain(0, chain)?;
+        Ok(())
+    }
+
+    /// Encodes some frozen state; when all is encoded, hands the snapshot to the background. Did it do anything?
+    pub(crate) fn drain(&mut self, budget: usize, chain: &mut impl Control) -> Result<bool, Error> {
+        let Some(pending) = &mut self.pending else { return Ok(false) };
+        let mut done = true;
+        chain.signal(&mut Signal::Drain(budget, &mut done))?;
+        if done {
+            chain.signal(&mut Signal::Collect(&mut pending.parts))?;
+            if let Some(pending) = self.pending.take() {
+                self.writer.write(pending, &self.reporter);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Drains beside work.
+    pub(crate) fn drain_some(&mut self, chain: &mut impl Control) -> Result<bool, Error> {
+        self.drain(DRAIN_BESIDE_WORK, chain)
+    }
+
+    /// Drains while there is nothing else to do.
+    pub(crate) fn drain_much(&mut self, chain: &mut impl Control) -> Result<bool, Error> {
+        self.drain(DRAIN_WHEN_IDLE, chain)
+    }
+
+    /// Messages that mean the same to every subtask.
+    pub(crate) fn handle(&mut self, message: Message, chain: &mut impl Control) -> Result<(), Error> {
+        match message {
+            Message::Trigger(barrier) => self.barrier(barrier, Default::default(), chain),
+            Message::Complete(permit) => {
+                let id = permit.checkpoint();
+                self.writer.forget_up_to(id);
+                chain.signal(&mut Signal::Complete(permit))?;
+                // What was parked at its last barrier has now been committed: that was all (ruling 4).
+                if self.phase == Phase::Parked(id) {
+                    self.close(chain)?;
+                }
+                Ok(())
+            }
+            Message::Aborted(id) => self.aborted(id, chain),
+            Message::CommitAtEnd => {
+                chain.signal(&mut Signal::CommitAtEnd)?;
+                self.reporter.report(Report::Committed);
+                Ok(())
+            }
+            Message::Close => self.close(chain),
+        }
+    }
+
+    fn close(&mut self, chain: &mut impl Control) -> Result<(), Error> {
+        chain.signal(&mut Signal::Close)?;
+        self.phase = Phase::Closed;
+        self.reporter.report(Report::Closed);
+        Ok(())
+    }
+
+    /// CP-16: stop what is under way for it, tell the operators once, go on if this was the last one before a stop.
+    fn aborted(&mut self, id: CheckpointId, chain: &mut impl Control) -> Result<(), Error> {
+        if self.pending.as_ref().is_some_and(|pending| pending.barrier.id == id) {
+            chain.signal(&mut Signal::Abandon)?;
+            self.pending = None;
+        }
+        self.writer.cancel(id);
+        chain.signal(&mut Signal::Aborted(id))?;
+        if self.phase == Phase::Parked(id) {
+            self.phase = Phase::Running;
+        }
+        Ok(())
+    }
+
+    /// Tells the coordinator that this subtask does not contribute.
+    pub(crate) fn decline(&self, id: CheckpointId, reason: CheckpointFailure) {
+        self.reporter.report(Report::Declined(id, reason));
+    }
+
+    /// Lets time-driven work of the chain happen, and sends partial segments that have waited long enough under a
+    /// trickle of input. Returns when it must be called again.
+    pub(crate) fn tick(&mut self, now: Moment, chain: &mut impl Control) -> Result<Option<Moment>, Error> {
+        if self.tick_due.is_some_and(|due| due <= now) {
+            let mut due = None;
+            chain.signal(&mut Signal::Tick(now, &mut due))?;
+            self.tick_due = due;
+        }
+        if now.saturating_sub(self.flushed) >= self.settings.buffer_timeout {
+            chain.flush();
+            self.flushed = now;
+        }
+        Ok(self.tick_due)
+    }
+
+    /// Nothing to do: hand partial segments over. Were there any?
+    pub(crate) fn flush(&mut self, now: Moment, chain: &mut impl Control) -> bool {
+        self.flushed = now;
+        chain.flush()
+    }
+}

@@ -1,0 +1,64 @@
+//! The heads of chains: a source, or the gate behind an exchange.
+
+use super::{BuildContext, EdgeIndex, InputTask, OperatorIndex, Rows, SourceTask, Subtask};
+use crate::api::{Draft, Stream};
+use crate::error::Error;
+use crate::exchange::Gate;
+use crate::graph::OperatorNode;
+use crate::operator::{Chain, Stage};
+use millstream_io::Record;
+use millstream_io::source::Source;
+use std::marker::PhantomData;
+
+/// Description of a chain's head that is a source.
+#[derive(Clone)]
+pub struct SourceChain<S> {
+    source: S,
+    operator: OperatorIndex,
+}
+
+impl<S: Source> SourceChain<S> {
+    pub(crate) fn new(source: S, operator: OperatorIndex) -> Self {
+        Self { source, operator }
+    }
+}
+
+impl<S: Source> Chain for SourceChain<S> {
+    type Out = S::Out;
+
+    fn build<P: Stage<S::Out>>(self, cx: &mut BuildContext<'_>, below: P) -> Result<Box<dyn Subtask>, Error> {
+        let id = cx.operator_id(self.operator);
+        let task = SourceTask::new(cx.core(), cx.restored(), cx.source_context(), id, self.source, below);
+        Ok(Box::new(task))
+    }
+}
+
+/// Description of a chain's head that is a gate.
+pub struct InputChain<T> {
+    inputs: Vec<EdgeIndex>,
+    of: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for InputChain<T> {
+    fn clone(&self) -> Self {
+        Self { inputs: self.inputs.clone(), of: PhantomData }
+    }
+}
+
+impl<T: Record> InputChain<T> {
+    /// A stream whose chain begins behind the draft's inputs.
+    pub(crate) fn stream(mut draft: Draft, kind: &'static str) -> Stream<Self> {
+        draft.operator(OperatorNode::new(kind));
+        let inputs = draft.inputs.clone();
+        Stream::new(draft, Self { inputs, of: PhantomData })
+    }
+}
+
+impl<T: Record> Chain for InputChain<T> {
+    type Out = T;
+
+    fn build<P: Stage<T>>(self, cx: &mut BuildContext<'_>, below: P) -> Result<Box<dyn Subtask>, Error> {
+        let rings = self.inputs.iter().flat_map(|edge| cx.channels::<T>(*edge)).collect();
+        Ok(Box::new(InputTask::new(cx.core(), cx.restored(), Gate::new(rings), Rows(below))))
+    }
+}

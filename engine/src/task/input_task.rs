@@ -1,0 +1,226 @@
+//! A subtask whose head is a gate: takes segments of all its channels, aligns barriers, and feeds what stands behind.
+
+use super::core::Phase;
+use super::pace::{Pace, STEP};
+use super::{Core, Intake, Message, Progress, Report, Restored, Subtask};
+use crate::alignment::{Aligner, Alignment};
+use crate::checkpoint::AckMetrics;
+use crate::error::Error;
+use crate::exchange::{Event, Gate, Input};
+use crate::operator::Signal;
+use millstream_io::Record;
+use millstream_io::clock::Moment;
+use millstream_io::segment::Segment;
+
+/// Runs a gate and the chain below it.
+pub(crate) struct InputTask<T: Record, I> {
+    core: Core,
+    restored: Option<Restored>,
+    gate: Gate<T>,
+    aligner: Aligner,
+    /// When the first barrier of the present alignment arrived, and the most that stood aside since.
+    aligning: Option<(Moment, usize)>,
+    /// A segment that is half read: its channel, and the next row.
+    open: Option<(usize, Segment<T>, usize)>,
+    ended: Vec<bool>,
+    pace: Pace,
+    intake: I,
+}
+
+impl<T: Record, I: Intake<T>> InputTask<T, I> {
+    pub(crate) fn new(core: Core, restored: Restored, gate: Gate<T>, intake: I) -> Self {
+        let aligner = Aligner::new(gate.len(), core.settings.mode, core.settings.after_tasks_finish);
+        Self {
+            core,
+            restored: Some(restored),
+            aligner,
+            aligning: None,
+            open: None,
+            ended: vec![false; gate.len()],
+            pace: Pace::new(),
+            gate,
+            intake,
+        }
+    }
+
+    fn open(&mut self) -> Result<(), Error> {
+        if let Some(mut restored) = self.restored.take() {
+            self.intake.signal(&mut Signal::Open(&mut restored))?;
+            if restored.finished {
+                self.intake.signal(&mut Signal::AlreadyEnded)?;
+                self.core.already_ended();
+                return Ok(());
+            }
+        }
+        self.core.opened();
+        Ok(())
+    }
+
+    fn messages(&mut self) -> Result<bool, Error> {
+        let mut any = false;
+        while let Some(message) = self.core.message() {
+            any = true;
+            match message {
+                // Only when all channels have ended does the coordinator trigger this subtask directly.
+                Message::Trigger(barrier) => {
+                    let alignment = self.aligner.trigger(barrier);
+                    self.align(alignment)?;
+                }
+                Message::Aborted(id) => {
+                    let alignment = self.aligner.abort(id);
+                    self.align(alignment)?;
+                    self.core.handle(message, &mut self.intake)?;
+                }
+                _ => self.core.handle(message, &mut self.intake)?,
+            }
+        }
+        Ok(any)
+    }
+
+    /// Does what the aligner says, in its order.
+    fn align(&mut self, alignment: Alignment) -> Result<(), Error> {
+        for aborted in alignment.aborted {
+            self.aligning = None;
+            self.intake.signal(&mut Signal::Cancel(aborted.id))?;
+            if let Some(reason) = aborted.decline {
+                self.core.decline(aborted.id, reason);
+            }
+        }
+        if alignment.begun.is_some() {
+            self.aligning = Some((self.core.clock.now(), 0));
+        }
+        if let Some(barrier) = alignment.complete {
+            let mut metrics = AckMetrics::default();
+            if let Some((begun, most)) = self.aligning.take() {
+                metrics.start_delay = begun.saturating_sub(barrier.timestamp);
+                metrics.alignment = self.core.clock.now().saturating_sub(begun);
+                metrics.held_bytes = most as u64;
+            }
+            self.core.barrier(barrier, metrics, &mut self.intake)?;
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, channel: usize, event: Event) -> Result<(), Error> {
+        let alignment = match event {
+            Event::Barrier(barrier) => self.aligner.barrier(channel, barrier),
+            Event::Cancel(id) => self.aligner.cancel(channel, id),
+            Event::End => {
+                self.ended[channel] = true;
+                if self.core.phase == Phase::Ended {
+                    // Ended already when it was restored.
+                    let alignment = self.aligner.end(channel);
+                    return self.align(alignment);
+                }
+                if self.ended.iter().all(|ended| *ended) {
+                    // What is left must be emitted before this end can stand for a barrier.
+                    self.core.phase = Phase::Finishing;
+                    return self.finish(channel);
+                }
+                self.aligner.end(channel)
+            }
+            Event::Close => return Ok(()),
+        };
+        self.align(alignment)
+    }
+
+    /// CP-31 steps 1 to 3: emit what is left, pass the end on, say so.
+    fn finish(&mut self, last: usize) -> Result<(), Error> {
+        while !self.intake.finish()? {}
+        self.intake.signal(&mut Signal::End)?;
+        self.core.fault.check()?;
+        self.core.phase = Phase::Ended;
+        let alignment = self.aligner.end(last);
+        self.align(alignment)?;
+        self.core.reporter.report(Report::EndOfData);
+        Ok(())
+    }
+
+    /// Takes rows of the open segment until it is read, a millisecond has passed, or there is overdraft (ruling 11).
+    fn rows(&mut self) -> Result<(), Error> {
+        let Some((channel, segment, mut at)) = self.open.take() else { return Ok(()) };
+        let rows = segment.rows();
+        let begun = self.core.clock.now();
+        let mut last = begun;
+        while at < rows {
+            let end = rows.min(at + self.pace.rows());
+            self.intake.take(&segment, at..end);
+            self.core.fault.check()?;
+            let now = self.core.clock.now();
+            self.pace.took(end - at, now.saturating_sub(last));
+            last = now;
+            at = end;
+            if at < rows && (now.saturating_sub(begun) >= STEP || !self.intake.ready()) {
+                self.open = Some((channel, segment, at));
+                return Ok(());
+            }
+        }
+        self.gate.recycle(channel, segment);
+        Ok(())
+    }
+
+    /// Takes the next item of any channel.
+    fn next(&mut self) -> Result<Progress, Error> {
+        if self.open.is_some() {
+            self.rows()?;
+            return Ok(Progress::Worked);
+        }
+        let aligner = &self.aligner;
+        match self.gate.poll(|channel| aligner.is_held(channel)) {
+            Input::Segment(channel, segment) => {
+                self.open = Some((channel, segment, 0));
+                self.rows()?;
+            }
+            Input::Event(channel, event) => self.event(channel, event)?,
+            Input::Held => self.held()?,
+            Input::Nothing => return self.idle(),
+        }
+        Ok(Progress::Worked)
+    }
+
+    /// Held channels were emptied: is more standing aside than is allowed?
+    fn held(&mut self) -> Result<(), Error> {
+        let aside = self.gate.aside_bytes();
+        if let Some((_, most)) = &mut self.aligning {
+            *most = aside.max(*most);
+        }
+        let limit = self.core.settings.alignment_memory;
+        if aside > limit {
+            let alignment = self.aligner.overflow(aside as u64, limit as u64);
+            self.align(alignment)?;
+        }
+        Ok(())
+    }
+
+    fn idle(&mut self) -> Result<Progress, Error> {
+        let now = self.core.clock.now();
+        let drained = self.core.drain_much(&mut self.intake)?;
+        let flushed = self.core.flush(now, &mut self.intake);
+        let due = self.core.tick(now, &mut self.intake)?;
+        Ok(if drained || flushed { Progress::Worked } else { Progress::Idle(due) })
+    }
+}
+
+impl<T: Record, I: Intake<T>> Subtask for InputTask<T, I> {
+    fn step(&mut self) -> Result<Progress, Error> {
+        if self.core.phase == Phase::Opening {
+            self.open()?;
+            return Ok(Progress::Worked);
+        }
+        let messages = self.messages()?;
+        if !self.intake.ready() {
+            let drained = self.core.drain_much(&mut self.intake)?;
+            return Ok(if messages || drained { Progress::Worked } else { Progress::Idle(None) });
+        }
+        match self.core.phase {
+            Phase::Closed => Ok(Progress::Finished),
+            Phase::Parked(_) if messages => Ok(Progress::Worked),
+            Phase::Parked(_) => self.idle(),
+            _ => {
+                self.core.drain_some(&mut self.intake)?;
+                let progress = self.next()?;
+                Ok(if messages { Progress::Worked } else { progress })
+            }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What stands behind a gate: takes whole segments.
+
+use crate::error::Error;
+use crate::operator::{Control, Signal, Stage};
+use millstream_io::Record;
+use millstream_io::segment::Segment;
+use std::ops::Range;
+
+/// Takes rows of a segment at a time, so that a keyed operator can hash and prefetch over a batch.
+pub(crate) trait Intake<T: Record>: Control + Send + 'static {
+    /// Processes these rows of the segment, in order.
+    fn take(&mut self, segment: &Segment<T>, rows: Range<usize>);
+
+    /// The input has ended: emits some of what is left, and says whether that was all.
+    ///
+    /// # Errors
+    /// The attempt fails.
+    fn finish(&mut self) -> Result<bool, Error>;
+}
+
+/// Hands the rows one by one to a chain.
+pub(crate) struct Rows<S>(pub S);
+
+impl<T: Record, S: Stage<T>> Intake<T> for Rows<S> {
+    #[inline]
+    fn take(&mut self, segment: &Segment<T>, rows: Range<usize>) {
+        for row in segment.iter_from(rows.start).take(rows.len()) {
+            self.0.emit_row(row);
+        }
+    }
+
+    fn finish(&mut self) -> Result<bool, Error> {
+        Ok(true)
+    }
+}
+
+impl<S: Control> Control for Rows<S> {
+    fn signal(&mut self, signal: &mut Signal<'_>) -> Result<(), Error> {
+        self.0.signal(signal)
+    }
+
+    fn flush(&mut self) -> bool {
+        self.0.flush()
+    }
+
+    fn ready(&mut self) -> bool {
+        self.0.ready()
+    }
+}

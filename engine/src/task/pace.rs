@@ -1,0 +1,56 @@
+//! How many rows are processed before the clock is looked at.
+
+use std::time::Duration;
+
+/// A step ends after this long, so that control gets its turn (ruling 11).
+pub(crate) const STEP: Duration = Duration::from_millis(1);
+
+/// Rows between two looks at most, and when nothing is known yet.
+const MOST: usize = 128;
+
+/// Aim for the time between two looks.
+const AIM_NANOS: u128 = 100_000;
+
+/// Adapts the number of rows between two looks at the clock to the measured time a row takes: a look costs as much as
+/// several rows of a fast chain, while a single row of a slow one may take as long as a whole step.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    rows: usize,
+}
+
+impl Pace {
+    pub(crate) fn new() -> Self {
+        Self { rows: 16 }
+    }
+
+    /// Rows to process before the next look.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// That many rows took so long.
+    pub(crate) fn took(&mut self, rows: usize, time: Duration) {
+        let per_row = time.as_nanos() / rows.max(1) as u128;
+        let fit = if per_row == 0 { MOST } else { usize::try_from(AIM_NANOS / per_row).unwrap_or(MOST) };
+        // Doubling at most: one lucky reading must not let the next slow row hide behind a hundred others.
+        self.rows = fit.clamp(1, (self.rows * 2).min(MOST));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slow_row_is_looked_at_alone_and_fast_rows_in_blocks() {
+        let mut pace = Pace::new();
+        assert_eq!(pace.rows(), 16);
+        pace.took(16, Duration::from_nanos(160));
+        pace.took(32, Duration::from_nanos(320));
+        pace.took(64, Duration::from_nanos(640));
+        pace.took(128, Duration::from_nanos(1280));
+        assert_eq!(pace.rows(), 128);
+        pace.took(128, Duration::from_millis(128));
+        assert_eq!(pace.rows(), 1);
+    }
+}

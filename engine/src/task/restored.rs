@@ -1,0 +1,84 @@
+//! What a subtask goes on from.
+
+use crate::error::Error;
+use millstream_io::Record;
+use millstream_io::error::Class;
+use millstream_state::key_group::{KeyGroup, KeyGroupRange};
+use millstream_state::keyed::RestoreError;
+use millstream_state::metadata::KeyedHandle;
+use millstream_state::snapshot::SnapshotReader;
+use millstream_state::{CommitPermit, OperatorId, StateError};
+
+/// One subtask's part of the checkpoint that a start goes on from; empty on a fresh start.
+#[derive(Default)]
+pub struct Restored {
+    /// Proof that what it holds may be committed; none on a fresh start.
+    pub(crate) permit: Option<CommitPermit>,
+    /// Whether the subtask had come to its end: it emits nothing more.
+    pub(crate) finished: bool,
+    /// Encoded elements of list state, already given out to this subtask. Present on a fresh start too: a source's
+    /// discovered splits.
+    pub(crate) lists: Vec<(OperatorId, Vec<Vec<u8>>)>,
+    /// Keyed state that overlaps this subtask's key groups, and those groups.
+    pub(crate) keyed: Vec<(OperatorId, KeyGroupRange, Vec<KeyedHandle>)>,
+    pub(crate) reader: Option<SnapshotReader>,
+}
+
+impl Restored {
+    /// The elements of an operator's list state.
+    ///
+    /// # Errors
+    /// Bytes that are no encoding of `T`.
+    pub(crate) fn list<T: Record>(&mut self, operator: OperatorId) -> Result<Vec<T>, Error> {
+        let mut all = Vec::new();
+        for (id, elements) in &self.lists {
+            if *id == operator {
+                all.extend(decode_list::<T>(elements)?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Hands the key groups of an operator's keyed state to `visit`.
+    ///
+    /// # Errors
+    /// Damaged files, and what `visit` finds.
+    pub(crate) fn keyed(
+        &mut self,
+        operator: OperatorId,
+        mut visit: impl FnMut(KeyGroup, u64, &[u8]) -> Result<(), RestoreError>,
+    ) -> Result<(), Error> {
+        let Some(reader) = &mut self.reader else { return Ok(()) };
+        for (_, range, handles) in self.keyed.iter().filter(|(id, ..)| *id == operator) {
+            for handle in handles {
+                let mut problem = None;
+                reader.groups(handle, range.start().0..=range.end().0, |group, bytes| {
+                    // The first problem ends the restore; it is reported with the operator's name.
+                    if problem.is_none() {
+                        problem = visit(KeyGroup(group.group), group.entries, bytes).err();
+                    }
+                    Ok::<(), StateError>(())
+                })?;
+                if let Some(problem) = problem {
+                    return Err(Error::new(Class::Fatal, "restore", operator.to_string(), problem));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Decodes elements of list state.
+///
+/// # Errors
+/// The first one that is no encoding of `T`.
+pub(crate) fn decode_list<T: Record>(elements: &[Vec<u8>]) -> Result<Vec<T>, Error> {
+    elements
+        .iter()
+        .map(|bytes| {
+            let row = millstream_io::Row::<T>::parse(bytes)
+                .map_err(|error| Error::new(Class::Fatal, "restore", "list state", error))?;
+            Ok(T::own(row.view()))
+        })
+        .collect()
+}

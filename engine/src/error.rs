@@ -1,6 +1,7 @@
 //! What can go wrong with a job.
 
 use millstream_io::error::{Class, ConnectorError, StorageError};
+use millstream_state::StateError;
 use std::error::Error as StdError;
 use std::fmt;
 
@@ -50,6 +51,12 @@ impl Error {
         self
     }
 
+    /// The same, saying why it was the last one.
+    pub(crate) fn after(mut self, why: impl fmt::Display) -> Self {
+        self.cause = format!("{} ({why})", self.cause).into();
+        self
+    }
+
     /// What failed, in a few words.
     pub fn what(&self) -> &str {
         &self.what
@@ -91,6 +98,12 @@ impl StdError for Error {
 impl From<ConnectorError> for Error {
     fn from(error: ConnectorError) -> Self {
         Self { what: error.what, at: error.at, cause: error.cause, hint: error.hint, class: error.class }
+    }
+}
+
+impl From<StateError> for Error {
+    fn from(error: StateError) -> Self {
+        ConnectorError::from(error).into()
     }
 }
 

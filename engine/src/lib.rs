@@ -14,4 +14,16 @@ pub mod runtime;
 mod seed;
 mod task;
 
+pub use api::{Env, KeyedStream, ProcessStream, SinkHandle, Stream};
 pub use error::Error;
+pub use keyed::KeyContext;
+pub use millstream_io::clock::Clock;
+pub use millstream_io::emit::Emit;
+pub use millstream_io::error::{Class, ConnectorError};
+pub use millstream_io::id::CheckpointId;
+pub use millstream_io::record::{self, Key, Record, Row, View};
+pub use millstream_io::sink::{self, Sink};
+pub use millstream_io::source::{self, Source};
+pub use millstream_io::{connector, storage};
+pub use operator::{Chain, Collector, Operator, OperatorContext};
+pub use runtime::{CheckpointInfo, JobControl, JobHandle, JobState, Metrics, Summary};

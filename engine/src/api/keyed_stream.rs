@@ -58,7 +58,10 @@ where
         V,
         U,
         KF,
-        impl for<'a> FnMut(&mut KeyContext<'_, K>, T::Ref<'a>, &mut V, &mut Collector<'_, U>) + Clone + Send + 'static,
+        impl for<'a> FnMut(&mut KeyContext<'_, K>, T::Ref<'a>, &mut V, &mut Collector<'_, U>)
+        + Clone
+        + Send
+        + 'static,
         NoEnd,
     >
     where
@@ -129,7 +132,10 @@ where
     V: Record + Default,
     U: Record,
     KF: for<'a> FnMut(View<'a, T>) -> K::Ref<'a> + Clone + Send + 'static,
-    F: for<'a> FnMut(&mut KeyContext<'_, K>, T::Ref<'a>, &mut V, &mut Collector<'_, U>) + Clone + Send + 'static,
+    F: for<'a> FnMut(&mut KeyContext<'_, K>, T::Ref<'a>, &mut V, &mut Collector<'_, U>)
+        + Clone
+        + Send
+        + 'static,
 {
     /// Calls `end` once for every key that has a value when the input has ended, in no particular order.
     pub fn on_end<G>(self, end: G) -> ProcessStream<T, K, V, U, KF, F, OnEnd<G>>

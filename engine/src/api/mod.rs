@@ -8,5 +8,5 @@ mod stream;
 pub use env::Env;
 pub use keyed_stream::{KeyedStream, ProcessStream};
 pub use sinking::SinkHandle;
-pub use stream::Stream;
 pub(crate) use stream::Draft;
+pub use stream::Stream;

@@ -136,7 +136,8 @@ impl<C: Chain> Stream<C> {
     pub fn key_by<K: Key>(
         self,
         key: impl for<'a> FnMut(View<'a, C::Out>) -> K::Ref<'a> + Clone + Send + 'static,
-    ) -> KeyedStream<C::Out, K, impl for<'a> FnMut(View<'a, C::Out>) -> K::Ref<'a> + Clone + Send + 'static> {
+    ) -> KeyedStream<C::Out, K, impl for<'a> FnMut(View<'a, C::Out>) -> K::Ref<'a> + Clone + Send + 'static>
+    {
         let route = key.clone();
         let draft = self.exchange(Link::All, move |cx, edge, chain| {
             let route = crate::exchange::KeyRoute::new(route.clone(), cx.router(edge));

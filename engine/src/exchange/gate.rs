@@ -27,7 +27,6 @@ struct Channel<T: Record> {
     spare: Option<Segment<T>>,
     /// Taken off the ring while the channel was held; older than anything in the ring.
     aside: VecDeque<Item<T, Event>>,
-    closed: bool,
 }
 
 /// The channels of a subtask.
@@ -43,7 +42,7 @@ pub(crate) struct Gate<T: Record> {
 impl<T: Record> Gate<T> {
     pub(crate) fn new(rings: Vec<Rx<T, Event>>) -> Self {
         let channels =
-            rings.into_iter().map(|rx| Channel { rx, spare: None, aside: VecDeque::new(), closed: false }).collect();
+            rings.into_iter().map(|rx| Channel { rx, spare: None, aside: VecDeque::new() }).collect();
         Self { channels, next: 0, aside_bytes: 0 }
     }
 
@@ -105,16 +104,6 @@ impl<T: Record> Gate<T> {
     #[inline]
     pub(crate) fn recycle(&mut self, at: usize, segment: Segment<T>) {
         self.channels[at].spare = Some(segment);
-    }
-
-    /// Nothing follows on this channel.
-    pub(crate) fn close(&mut self, at: usize) {
-        self.channels[at].closed = true;
-    }
-
-    /// Whether all channels are closed.
-    pub(crate) fn all_closed(&self) -> bool {
-        self.channels.iter().all(|channel| channel.closed)
     }
 }
 

@@ -11,8 +11,8 @@ mod lane;
 mod route;
 mod stage;
 
-pub use event::Event;
 pub(crate) use broadcast::Broadcast;
+pub use event::Event;
 pub(crate) use fork::Fork;
 pub(crate) use gate::{Gate, Input};
 pub(crate) use lane::Lane;

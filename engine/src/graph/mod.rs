@@ -8,9 +8,9 @@ mod hooks;
 mod plan;
 mod validate;
 
-pub(crate) use edge::{Edge, Link, Rings};
+pub(crate) use edge::{Edge, Link};
 pub(crate) use hooks::{OfSink, OfSource, SinkHooks, SourceHooks};
-pub(crate) use plan::{Plan, PlannedTask};
+pub(crate) use plan::Plan;
 
 use crate::error::Error;
 use crate::task::{BuildContext, EdgeIndex, OperatorIndex, Subtask};

@@ -1,6 +1,7 @@
 //! A valid graph with everything decided that a start needs: parallelism, key groups, ids.
 
 use super::{Graph, TaskIndex, validate};
+use crate::checkpoint::SubtaskId;
 use crate::error::Error;
 use crate::task::{EdgeIndex, OperatorIndex, Target};
 use millstream_state::OperatorId;
@@ -102,6 +103,13 @@ impl Plan {
         self.tasks.iter().map(|task| task.parallelism.subtasks()).max().unwrap_or(0)
     }
 
+    /// Task and index of a subtask that is counted over the whole job.
+    pub(crate) fn place_of(&self, subtask: SubtaskId) -> (TaskIndex, usize) {
+        let place = subtask.0 as usize;
+        let task = self.tasks.partition_point(|task| task.first_subtask <= place) - 1;
+        (TaskIndex(task), place - self.tasks[task].first_subtask)
+    }
+
     /// The task of an operator.
     pub(crate) fn task_of(&self, operator: OperatorIndex) -> &PlannedTask {
         &self.tasks[self.task_of[operator.0].0]
@@ -109,7 +117,8 @@ impl Plan {
 }
 
 fn task_name(graph: &Graph, operators: &[OperatorIndex]) -> String {
-    let names: Vec<&str> = operators.iter().map(|operator| graph.operators[operator.0].name.as_str()).collect();
+    let names: Vec<&str> =
+        operators.iter().map(|operator| graph.operators[operator.0].name.as_str()).collect();
     names.join(" -> ")
 }
 

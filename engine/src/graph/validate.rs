@@ -15,7 +15,11 @@ pub(super) fn check(graph: &Graph) -> Result<(), Error> {
     }
     for (place, node) in graph.operators.iter().enumerate() {
         if !graph.tasks.iter().any(|task| task.operators.iter().any(|operator| operator.0 == place)) {
-            return Err(Error::refuse("job", node.name.clone(), "the stream behind this operator leads to no sink"));
+            return Err(Error::refuse(
+                "job",
+                node.name.clone(),
+                "the stream behind this operator leads to no sink",
+            ));
         }
     }
     for edge in &graph.edges {

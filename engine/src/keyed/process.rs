@@ -11,9 +11,9 @@ use crate::task::{BuildContext, EdgeIndex, Fault, InputTask, Intake, OperatorInd
 use millstream_io::counters::Counters;
 use millstream_io::record::{Key, Record, View};
 use millstream_io::segment::Segment;
+use millstream_state::OperatorId;
 use millstream_state::heap::HeapState;
 use millstream_state::keyed::{KeyedBackend, batch};
-use millstream_state::OperatorId;
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
@@ -78,7 +78,10 @@ where
     V: Record + Default,
     U: Record,
     KF: for<'a> FnMut(View<'a, T>) -> K::Ref<'a> + Clone + Send + 'static,
-    F: for<'a> FnMut(&mut KeyContext<'_, K>, T::Ref<'a>, &mut V, &mut Collector<'_, U>) + Clone + Send + 'static,
+    F: for<'a> FnMut(&mut KeyContext<'_, K>, T::Ref<'a>, &mut V, &mut Collector<'_, U>)
+        + Clone
+        + Send
+        + 'static,
     G: EndFunction<K, V, U>,
 {
     type Out = U;
@@ -87,7 +90,7 @@ where
         let rings = self.inputs.iter().flat_map(|edge| cx.channels::<T>(*edge)).collect();
         let intake = ProcessHead {
             id: cx.operator_id(self.operator),
-            state: HeapState::<K, V>::new(cx.key_groups(self.operator)),
+            state: HeapState::<K, V>::new(cx.key_groups(), cx.width.max()),
             key: self.key,
             f: self.f,
             end: self.end,
@@ -163,7 +166,7 @@ where
 {
     fn restore(&mut self, restored: &mut Restored) -> Result<(), Error> {
         let state = &mut self.state;
-        restored.keyed(self.id, 0, |group, entries, bytes| state.restore(group, entries, bytes))
+        restored.keyed(self.id, |group, entries, bytes| state.restore(group, entries, bytes))
     }
 }
 
@@ -177,7 +180,7 @@ where
             Signal::Open(restored) => self.restore(restored)?,
             Signal::Drain(budget, done) => **done &= self.state.drain(*budget),
             Signal::Collect(parts) => {
-                parts.keyed(self.id, Box::new(self.state.take_snapshot().into_groups()));
+                parts.keyed(self.id, self.state.take_snapshot());
             }
             Signal::Abandon => self.state.abandon(),
             _ => {}

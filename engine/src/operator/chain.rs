@@ -36,5 +36,9 @@ pub trait Chain: Clone + Send + 'static {
     ///
     /// # Errors
     /// What makes a start impossible.
-    fn build<S: Stage<Self::Out>>(self, cx: &mut BuildContext<'_>, below: S) -> Result<Box<dyn Subtask>, Error>;
+    fn build<S: Stage<Self::Out>>(
+        self,
+        cx: &mut BuildContext<'_>,
+        below: S,
+    ) -> Result<Box<dyn Subtask>, Error>;
 }

@@ -1,10 +1,10 @@
 //! Where a user function puts its results.
 
 use crate::task::Fault;
+use millstream_io::Record;
 use millstream_io::counters::Counters;
 use millstream_io::emit::Emit;
 use millstream_io::error::ConnectorError;
-use millstream_io::Record;
 
 /// Takes the results of a user function: any number of records, or an error.
 ///

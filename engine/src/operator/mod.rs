@@ -15,9 +15,10 @@ mod sink;
 
 pub use chain::{Chain, Control, Stage};
 pub use collector::Collector;
+pub(crate) use custom::OPERATOR_STATE;
 pub use custom::{Apply, Operator, OperatorContext};
 pub use filter::Filter;
 pub use flat_map::FlatMap;
 pub use map::Map;
 pub use signal::{Signal, SnapshotParts};
-pub use sink::SinkStage;
+pub(crate) use sink::{SINK_STATE, SinkStage};

@@ -2,12 +2,13 @@
 
 use crate::checkpoint::Barrier;
 use crate::task::Restored;
+use millstream_io::Record;
 use millstream_io::clock::Moment;
 use millstream_io::id::CheckpointId;
 use millstream_io::sink::DurableWork;
-use millstream_io::Record;
+use millstream_state::keyed::KeyedSnapshot;
+use millstream_state::snapshot::{ListSnapshot, OperatorSnapshot};
 use millstream_state::{CommitPermit, OperatorId};
-use millstream_state::snapshot::{FrozenGroups, KeyedSnapshot, ListSnapshot, OperatorSnapshot};
 
 /// A signal to every operator of a chain, in order with the records.
 ///
@@ -65,13 +66,18 @@ impl SnapshotParts {
     }
 
     /// Adds drained keyed state of an operator; its only keyed state has index 0.
-    pub(crate) fn keyed(&mut self, operator: OperatorId, groups: Box<dyn FrozenGroups>) {
-        self.of(operator).keyed.push(KeyedSnapshot { state: 0, groups });
+    pub(crate) fn keyed(&mut self, operator: OperatorId, snapshot: KeyedSnapshot) {
+        self.of(operator).keyed.push((0, snapshot));
     }
 
     fn of(&mut self, id: OperatorId) -> &mut OperatorSnapshot {
         let at = self.operators.iter().position(|part| part.id == id).unwrap_or_else(|| {
-            self.operators.push(OperatorSnapshot { id, finished: false, keyed: Vec::new(), lists: Vec::new() });
+            self.operators.push(OperatorSnapshot {
+                id,
+                finished: false,
+                keyed: Vec::new(),
+                lists: Vec::new(),
+            });
             self.operators.len() - 1
         });
         &mut self.operators[at]

@@ -13,7 +13,7 @@ use millstream_state::{CommitPermit, OperatorId};
 pub(crate) const SINK_STATE: &str = "sink";
 
 /// A sink at the end of a chain.
-pub struct SinkStage<K: Sink> {
+pub(crate) struct SinkStage<K: Sink> {
     sink: K,
     id: OperatorId,
     context: Option<SinkContext>,
@@ -83,7 +83,8 @@ impl<K: Sink> Control for SinkStage<K> {
         match signal {
             Signal::Open(restored) => self.open(restored)?,
             Signal::Barrier(barrier, parts) => {
-                let closed = self.sink.pre_commit(Epoch { id: barrier.id, close: barrier.close || self.ended })?;
+                let closed =
+                    self.sink.pre_commit(Epoch { id: barrier.id, close: barrier.close || self.ended })?;
                 parts.work.extend(closed.work);
                 parts.list::<K::State>(self.id, &closed.state);
             }

@@ -111,7 +111,7 @@ impl Supervisor {
         }
         for (subtask, payload) in acks {
             let (_, index) = plan.place_of(subtask);
-            files.extend(payload.written.files);
+            files.extend(payload.written.file);
             for (id, state) in payload.written.operators {
                 if let Some(operator) = operators.iter_mut().find(|operator| operator.id == id) {
                     let finished = operator.subtasks[index].finished;
@@ -185,7 +185,7 @@ impl Supervisor {
                 let _ = reply.send(Ok(info));
             }
             (Some(Asked::Checkpoint(reply)), Ok(Taken::Nothing)) => {
-                let _ = reply.send(Err(not_taken(&self.parts.name, &CheckpointFailure::Off)));
+                let _ = reply.send(Err(not_taken(&self.parts.name, &CheckpointFailure::CheckpointingOff)));
             }
             (Some(Asked::Checkpoint(reply)), Err(failure)) => {
                 let _ = reply.send(Err(not_taken(&self.parts.name, &failure)));

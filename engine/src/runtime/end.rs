@@ -30,7 +30,6 @@ impl Supervisor {
 
     /// The final checkpoint of a stop has failed: the job goes on from its last good one at the next start (MS-078).
     pub(super) fn stop_failed(&mut self, failure: &CheckpointFailure) {
-        // A failed attempt that is about to be restarted can be stopped as it is: its newest checkpoint is kept.
         let error = not_taken(&self.parts.name, failure)
             .with_hint("the job can be started again from its newest completed checkpoint");
         self.end(JobState::Failed, Some(error));
@@ -41,16 +40,19 @@ impl Supervisor {
         self.parts.driver.abandon();
         self.attempt = None;
         let error = Error::new(Class::Restart, "job", self.parts.name.clone(), "was abandoned by its handle");
-        self.answer_all(&CheckpointFailure::Stopped);
+        self.answer_all(&CheckpointFailure::AttemptEnded);
         self.settle(Err(error));
     }
 
     /// Ends the job: nothing runs any more, its end is on record, and what has no purpose any more is deleted.
     pub(super) fn end(&mut self, state: JobState, error: Option<Error>) {
-        let last = self.parts.board.metrics();
-        self.halt_for(state);
+        self.halt();
+        // At the end of input everything that was written is committed; otherwise what the newest checkpoint holds.
+        if state != JobState::Finished {
+            self.count_completed();
+        }
         self.enter(state);
-        self.answer_all(&CheckpointFailure::Stopped);
+        self.answer_all(&CheckpointFailure::AttemptEnded);
         let end = match (state, self.stopped_at) {
             (JobState::Finished, _) => JobEnd::Finished,
             (JobState::Canceled, _) => JobEnd::Canceled,
@@ -61,27 +63,14 @@ impl Supervisor {
             Some(store) => store.lock().end(&end, self.parts.retention).map_err(Error::from),
             None => Ok(()),
         };
-        if state == JobState::Finished {
-            // Everything that was written is committed, also what the last attempt counted after its last barrier.
-            self.parts.board.post(|posted| {
-                posted.base.records_in = last.records_in;
-                posted.base.records_out = last.records_out;
-                posted.base.records_late = last.records_late;
-                posted.base.records_rejected = last.records_rejected;
-                posted.last_checkpoint = None;
-            });
+        let kept = self.parts.store.as_ref().is_some_and(|store| !store.lock().retained().is_empty());
+        if !kept {
+            self.parts.board.post(|posted| posted.last_checkpoint = None);
         }
         let outcome = match error {
             Some(error) => Err(error),
             None => recorded.map(|()| self.summary()),
         };
         self.settle(outcome);
-    }
-
-    fn halt_for(&mut self, state: JobState) {
-        self.halt();
-        if state != JobState::Failed && self.restarts_count_nothing(state) {
-            self.parts.board.post(|posted| posted.replayed = posted.replayed_before_end);
-        }
     }
 }

@@ -104,12 +104,18 @@ impl JobControl {
 pub struct JobHandle {
     control: JobControl,
     outcome: Receiver<Result<Summary, Error>>,
+    start: String,
     waited: bool,
 }
 
 impl JobHandle {
-    pub(crate) fn new(control: JobControl, outcome: Receiver<Result<Summary, Error>>) -> Self {
-        Self { control, outcome, waited: false }
+    pub(crate) fn new(control: JobControl, outcome: Receiver<Result<Summary, Error>>, start: String) -> Self {
+        Self { control, outcome, start, waited: false }
+    }
+
+    /// What the job began with, in words: `resuming from …`, `starting from …`, `starting without state …`.
+    pub fn start_line(&self) -> &str {
+        &self.start
     }
 
     /// Something to steer the job with from other threads.
@@ -171,7 +177,9 @@ impl Drop for JobHandle {
 pub(crate) fn not_taken(job: &str, failure: &CheckpointFailure) -> Error {
     let error = Error::new(Class::Restart, "checkpoint", job, failure.to_string());
     match failure {
-        CheckpointFailure::Off => error.with_hint("set execution.checkpointing.interval to take checkpoints"),
+        CheckpointFailure::CheckpointingOff => {
+            error.with_hint("set execution.checkpointing.interval to take checkpoints")
+        }
         _ => error,
     }
 }

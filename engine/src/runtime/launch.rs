@@ -58,10 +58,9 @@ pub(crate) fn launch(
     environment: Environment,
 ) -> Result<Launched, Error> {
     config.validate().map_err(|error| Error::from(ConnectorError::from(error)).refused())?;
-    let checkpoints = settings::checkpoints(config);
     let width = i64::from(config.pipeline.parallelism);
     let mut plan = Plan::new(graph, width, config.pipeline.max_parallelism.map(i64::from))?;
-    let checkpointing = checkpoints.enabled();
+    let checkpointing = config.checkpointing.interval.is_some();
     let job_id = JobId::of(name);
     let root = config.checkpointing.dir.clone().unwrap_or_else(|| PathBuf::from("checkpoints"));
     let opening = if checkpointing || config.recovery.path.is_some() {
@@ -100,7 +99,7 @@ pub(crate) fn launch(
         }
         None => None,
     };
-    let mut coordinator = Coordinator::new(&checkpoints);
+    let mut coordinator = Coordinator::new(&config.checkpointing);
     if let Some(store) = &store {
         coordinator.continue_from(store.lock().next_id());
     }

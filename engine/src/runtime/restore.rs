@@ -8,12 +8,12 @@ use millstream_io::counters::Counters;
 use millstream_io::sink::SinkContext;
 use millstream_io::source::SourceContext;
 use millstream_io::waker::Waker;
+use millstream_state::StateError;
 use millstream_state::assign::{NewOperator, OperatorAssignment, assign};
 use millstream_state::checkpoint_store;
 use millstream_state::metadata::{ListHandle, Metadata};
 use millstream_state::redistribute::redistribute;
 use millstream_state::snapshot::SnapshotReader;
-use millstream_state::StateError;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -39,7 +39,8 @@ pub(super) fn fit(
     restored: Option<&checkpoint_store::Restored>,
     allow_dropped: bool,
 ) -> Result<Vec<OperatorAssignment>, Error> {
-    let operators: Vec<NewOperator> = (0..plan.graph.operators.len()).map(|index| describe(plan, index)).collect();
+    let operators: Vec<NewOperator> =
+        (0..plan.graph.operators.len()).map(|index| describe(plan, index)).collect();
     let metadata = restored.map(|restored| &*restored.metadata);
     let assigned = assign(metadata, &operators, allow_dropped).map_err(StateError::from)?;
     for (index, assignment) in assigned.iter().enumerate() {
@@ -109,9 +110,8 @@ fn finish(plan: &Plan, assigned: &[OperatorAssignment], subtasks: &mut [Restored
 fn give_keyed(plan: &Plan, index: usize, assignment: &OperatorAssignment, subtasks: &mut [Restored]) {
     let planned = plan.task_of(OperatorIndex(index));
     for (subtask, part) in assignment.subtasks.iter().enumerate() {
-        let range = planned.parallelism.range_of(subtask);
         let handles = part.keyed.iter().map(|(_, handle)| handle.clone()).collect();
-        subtasks[planned.first_subtask + subtask].keyed.push((plan.ids[index], range, handles));
+        subtasks[planned.first_subtask + subtask].keyed.push((plan.ids[index], handles));
     }
 }
 

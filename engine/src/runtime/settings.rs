@@ -1,7 +1,6 @@
 //! From the configuration to what the parts of the runtime take.
 
-use crate::checkpoint::CheckpointConfig;
-use crate::config::Settings;
+use crate::config::{CheckpointStorage, Settings};
 use crate::restart::RestartStrategy;
 use crate::task::TaskSettings;
 use millstream_state::checkpoint_store::{Retention, StartFrom};
@@ -26,14 +25,14 @@ pub(super) fn write_options(settings: &Settings) -> WriteOptions {
     }
 }
 
-/// What the coordinator goes by.
-pub(super) fn checkpoints(settings: &Settings) -> CheckpointConfig {
-    CheckpointConfig::from(&settings.checkpointing)
-}
-
 /// What happens after a failure.
 pub(super) fn restart(settings: &Settings) -> RestartStrategy {
-    RestartStrategy::from_settings(&settings.restart, settings.checkpointing.interval.is_some())
+    RestartStrategy::of(&settings.restart, settings.checkpointing.interval.is_some())
+}
+
+/// Whether checkpoints stay in memory: asked for, or for want of a directory (ruling 7).
+pub(crate) fn checkpoints_in_memory(settings: &Settings) -> bool {
+    settings.checkpointing.dir.is_none() || settings.checkpointing.storage == Some(CheckpointStorage::Memory)
 }
 
 /// What the user asks the start to go on from.
@@ -48,7 +47,6 @@ pub(super) fn start_from(settings: &Settings) -> StartFrom {
 /// What becomes of checkpoints at the end.
 pub(super) fn retention(settings: &Settings) -> Retention {
     match settings.checkpointing.retention {
-        crate::config::Retention::NoExternalizedCheckpoints => Retention::NoExternalized,
         crate::config::Retention::DeleteOnCancellation => Retention::DeleteOnCancellation,
         crate::config::Retention::RetainOnCancellation => Retention::RetainOnCancellation,
     }

@@ -2,15 +2,15 @@
 
 use super::JobState;
 use super::attempt::{Attempt, Shared};
-use super::board::{Board, add, read};
+use super::board::Board;
 use super::driver::Driver;
 use super::handle::Command;
 use super::restore::{self, Base};
 use super::summary::{CheckpointInfo, Summary};
-use crate::checkpoint::{Action, CheckpointFailure, Coordinator, Input, RequestKind, SubtaskId, Ticket};
+use crate::checkpoint::{CheckpointFailure, Coordinator, Input, RequestKind, SubtaskId, Ticket};
 use crate::error::Error;
 use crate::graph::Plan;
-use crate::restart::{Decision, Restart};
+use crate::restart::{Decision, GaveUp, Restart, RestartStrategy};
 use crate::seed;
 use crate::task::{Acknowledged, Message, Report, ToSupervisor};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
@@ -81,13 +81,15 @@ pub struct Supervisor {
     /// The final checkpoint of a stop, once it is durable.
     pub(super) stopped_at: Option<CheckpointId>,
     restored_from: Option<PathBuf>,
-    begun: Moment,
+    started: Moment,
+    /// Checkpoints whose directory has been made.
+    pub(super) begun: Vec<CheckpointId>,
     outcome: Option<Result<Summary, Error>>,
 }
 
 impl Supervisor {
     pub(super) fn new(parts: SupervisorParts) -> Self {
-        let begun = parts.shared.clock.now();
+        let started = parts.shared.clock.now();
         Self {
             parts,
             attempt: None,
@@ -102,7 +104,8 @@ impl Supervisor {
             base: LineCounters::default(),
             stopped_at: None,
             restored_from: None,
-            begun,
+            started,
+            begun: Vec::new(),
             outcome: None,
         }
     }
@@ -300,8 +303,14 @@ impl Supervisor {
         let base = Base { restored, allow_dropped: parts.allow_dropped, retained: &retained, line };
         let subtasks = restore::prepare(&mut parts.plan, assigned, &base, &parts.shared)?;
         self.attempts += 1;
-        let attempt =
-            Attempt::start(self.attempts, line, &mut parts.plan, &parts.shared, subtasks, &mut *parts.driver)?;
+        let attempt = Attempt::start(
+            self.attempts,
+            line,
+            &mut parts.plan,
+            &parts.shared,
+            subtasks,
+            &mut *parts.driver,
+        )?;
         if let Some(restored) = restored {
             let id = restored.metadata.checkpoint;
             let mut none = Vec::new();
@@ -336,9 +345,11 @@ impl Supervisor {
     /// The attempt has failed: the restart strategy decides (RS-08).
     pub(super) fn failed(&mut self, error: Error) {
         self.halt();
+        self.count_replay();
         if let Some(id) = self.stopped_at {
             let path = self.checkpoint_path(id);
-            let cause = format!("checkpoint {} is complete, but may not be fully committed: {error}", path.display());
+            let cause =
+                format!("checkpoint {} is complete, but may not be fully committed: {error}", path.display());
             let error = Error::new(Class::Fatal, "stop", &*self.parts.name, cause)
                 .with_hint("start the job again: what is left is committed then");
             return self.end(JobState::Failed, Some(error));
@@ -352,29 +363,39 @@ impl Supervisor {
             }
             Decision::GiveUp(why) => {
                 tracing::error!(job = %self.parts.name, %error, %why, "job failed");
-                let error = match self.parts.restart.is_none() {
-                    true => error,
-                    false => error.because(&why),
+                let error = match &why {
+                    GaveUp::Exhausted(RestartStrategy::None) | GaveUp::NotRestartable => error,
+                    GaveUp::Exhausted(_) => error.after(&why),
                 };
                 self.end(JobState::Failed, Some(error));
             }
         }
     }
 
-    /// Stops the present attempt and counts what will be read again.
+    /// Stops the present attempt.
     pub(super) fn halt(&mut self) {
         self.parts.driver.stop();
-        if let Some(attempt) = self.attempt.take() {
-            let read_in = attempt.counters.iter().fold(self.base, |sum, counters| add(sum, read(counters)));
-            let replay = read_in.records_in.saturating_sub(self.completed.records_in);
-            let base = self.completed;
-            self.parts.board.post(|posted| {
-                posted.replayed += replay;
-                posted.base = base;
-                posted.counters.clear();
-            });
-        }
+        self.attempt = None;
         self.coordinate(Input::Stopped);
+    }
+
+    /// What was read since the newest completed checkpoint will be read again, and counts as if it had not been.
+    fn count_replay(&mut self) {
+        let completed = self.completed;
+        self.parts.board.post(|posted| {
+            posted.replayed += posted.now().records_in.saturating_sub(completed.records_in);
+            posted.base = completed;
+            posted.counters.clear();
+        });
+    }
+
+    /// Counts as of the newest completed checkpoint: what came after it was not committed.
+    pub(super) fn count_completed(&mut self) {
+        let completed = self.completed;
+        self.parts.board.post(|posted| {
+            posted.base = completed;
+            posted.counters.clear();
+        });
     }
 
     pub(super) fn checkpoint_path(&self, id: CheckpointId) -> PathBuf {
@@ -406,7 +427,7 @@ impl Supervisor {
             restarts: metrics.restarts,
             restored_from: self.restored_from.clone(),
             last_checkpoint: metrics.last_checkpoint,
-            duration: self.now().saturating_sub(self.begun),
+            duration: self.now().saturating_sub(self.started),
         }
     }
 
@@ -417,15 +438,5 @@ impl Supervisor {
                 let _ = reply.send(Err(super::handle::not_taken(&self.parts.name, failure)));
             }
         }
-    }
-
-    pub(super) fn act_on_attempt(&self, act: impl FnOnce(&Attempt)) {
-        if let Some(attempt) = &self.attempt {
-            act(attempt);
-        }
-    }
-
-    pub(super) fn run_action(&mut self, action: Action<Acknowledged>) {
-        self.act(action);
     }
 }

@@ -1,7 +1,7 @@
 //! What a chain is built with.
 
 use super::{Core, Fault, Restored};
-use crate::checkpoint::CheckpointMode;
+use crate::config::CheckpointMode;
 use crate::exchange::{Event, Lane};
 use millstream_io::Record;
 use millstream_io::clock::Clock;
@@ -12,7 +12,7 @@ use millstream_io::source::SourceContext;
 use millstream_io::storage::Storage;
 use millstream_io::waker::Waker;
 use millstream_state::OperatorId;
-use millstream_state::key_group::{Parallelism, Router};
+use millstream_state::key_group::{KeyGroupRange, Parallelism, Router};
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -80,8 +80,8 @@ impl BuildContext<'_> {
     }
 
     /// This subtask's key groups.
-    pub(crate) fn key_groups(&self) -> OwnedGroups {
-        OwnedGroups { grouping: self.width.grouping(), range: self.width.range_of(self.subtask) }
+    pub(crate) fn key_groups(&self) -> KeyGroupRange {
+        self.width.range_of(self.subtask)
     }
 
     /// Finds the subtask of a key behind an edge.

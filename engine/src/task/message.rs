@@ -4,8 +4,8 @@ use crate::checkpoint::{AckMetrics, Barrier, CheckpointFailure, SubtaskId};
 use crate::error::Error;
 use crossbeam_channel::Sender;
 use millstream_io::id::CheckpointId;
-use millstream_state::metadata::LineCounters;
 use millstream_state::CommitPermit;
+use millstream_state::metadata::LineCounters;
 use millstream_state::snapshot::WrittenSnapshot;
 
 /// To a subtask.
@@ -24,7 +24,7 @@ pub(crate) enum Message {
 }
 
 /// A subtask's part of a checkpoint, written.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Acknowledged {
     /// What was written, by operator.
     pub written: WrittenSnapshot,

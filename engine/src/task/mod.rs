@@ -27,7 +27,7 @@ pub(crate) use message::{Acknowledged, Message, Report, Reporter, ToSupervisor};
 pub use restored::Restored;
 pub(crate) use restored::decode_list;
 pub(crate) use snapshot::SnapshotWriter;
-pub(crate) use source_task::SourceTask;
+pub(crate) use source_task::{SOURCE_STATE, SourceTask};
 
 use crate::error::Error;
 use millstream_io::clock::Moment;

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use millstream_io::Record;
 use millstream_io::error::Class;
-use millstream_state::key_group::{KeyGroup, KeyGroupRange};
+use millstream_state::key_group::KeyGroup;
 use millstream_state::keyed::RestoreError;
 use millstream_state::metadata::KeyedHandle;
 use millstream_state::snapshot::SnapshotReader;
@@ -19,8 +19,8 @@ pub struct Restored {
     /// Encoded elements of list state, already given out to this subtask. Present on a fresh start too: a source's
     /// discovered splits.
     pub(crate) lists: Vec<(OperatorId, Vec<Vec<u8>>)>,
-    /// Keyed state that overlaps this subtask's key groups, and those groups.
-    pub(crate) keyed: Vec<(OperatorId, KeyGroupRange, Vec<KeyedHandle>)>,
+    /// Keyed state, narrowed to this subtask's key groups.
+    pub(crate) keyed: Vec<(OperatorId, Vec<KeyedHandle>)>,
     pub(crate) reader: Option<SnapshotReader>,
 }
 
@@ -49,13 +49,13 @@ impl Restored {
         mut visit: impl FnMut(KeyGroup, u64, &[u8]) -> Result<(), RestoreError>,
     ) -> Result<(), Error> {
         let Some(reader) = &mut self.reader else { return Ok(()) };
-        for (_, range, handles) in self.keyed.iter().filter(|(id, ..)| *id == operator) {
+        for (_, handles) in self.keyed.iter().filter(|(id, _)| *id == operator) {
             for handle in handles {
                 let mut problem = None;
-                reader.groups(handle, range.start().0..=range.end().0, |group, bytes| {
+                reader.groups(handle, |group, bytes| {
                     // The first problem ends the restore; it is reported with the operator's name.
                     if problem.is_none() {
-                        problem = visit(KeyGroup(group.group), group.entries, bytes).err();
+                        problem = visit(group.group, group.entries, bytes).err();
                     }
                     Ok::<(), StateError>(())
                 })?;

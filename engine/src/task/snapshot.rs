@@ -117,7 +117,10 @@ impl Write {
         let id = self.pending.barrier.id;
         Some(match self.write() {
             Ok((acknowledged, metrics)) => Report::Acknowledged(id, acknowledged, metrics),
-            Err(error) => Report::Declined(id, CheckpointFailure::Snapshot { subtask: reporter.subtask, cause: error.to_string() }),
+            Err(error) => Report::Declined(
+                id,
+                CheckpointFailure::Snapshot { subtask: reporter.subtask, cause: error.to_string() },
+            ),
         })
     }
 
@@ -130,13 +133,8 @@ impl Write {
         let mut operators = parts.operators;
         operators.iter_mut().for_each(|operator| operator.finished = ended);
         let snapshot = SubtaskSnapshot { operators };
-        let written = millstream_state::snapshot::write(
-            &*self.storage,
-            &self.dir,
-            &self.name,
-            snapshot,
-            self.options,
-        )?;
+        let written =
+            millstream_state::snapshot::write(&*self.storage, &self.dir, &self.name, snapshot, self.options)?;
         metrics.bytes = written.bytes();
         metrics.full_bytes = written.bytes();
         metrics.background = self.clock.now().saturating_sub(begun);

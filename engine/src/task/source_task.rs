@@ -64,7 +64,8 @@ impl<S: Source, P: Stage<S::Out>> SourceTask<S, P> {
         while let Some(message) = self.core.message() {
             any = true;
             // After a last barrier nothing may follow it, not even the next barrier.
-            if matches!((&message, self.core.phase), (Message::Trigger(_), Phase::Parked(_) | Phase::Closed)) {
+            if matches!((&message, self.core.phase), (Message::Trigger(_), Phase::Parked(_) | Phase::Closed))
+            {
                 continue;
             }
             self.core.handle(message, &mut self.head)?;
@@ -115,7 +116,9 @@ impl<S: Source, P: Stage<S::Out>> Subtask for SourceTask<S, P> {
                 self.open()?;
                 return Ok(Progress::Worked);
             }
-            Phase::Closed => return Ok(if self.head.ready() { Progress::Finished } else { Progress::Idle(None) }),
+            Phase::Closed => {
+                return Ok(if self.head.ready() { Progress::Finished } else { Progress::Idle(None) });
+            }
             _ => {}
         }
         let messages = self.messages()?;

@@ -172,12 +172,12 @@ impl CheckpointStore {
     ///
     /// # Errors
     /// Those of the storage; the next start deletes what is left.
-    pub fn end(self, end: &JobEnd, retention: Retention) -> Result<(), StateError> {
+    pub fn end(&mut self, end: &JobEnd, retention: Retention) -> Result<(), StateError> {
         let Some(line_end) = line_end(end, retention) else { return Ok(()) };
         self.record(line_end)
     }
 
-    fn record(&self, line_end: LineEnd) -> Result<(), StateError> {
+    fn record(&mut self, line_end: LineEnd) -> Result<(), StateError> {
         let ended = self.lineage.ended(line_end);
         lineage::write(&*self.storage, &self.dir.lineage(), &ended)?;
         // As found on disk, not as remembered: an earlier deletion may have failed.
@@ -185,8 +185,10 @@ impl CheckpointStore {
             let own = ended.holds(found.id) || !found.complete;
             if own && ended.has_done_with(&self.dir.checkpoint(found.id)) {
                 remove::remove(&*self.storage, &self.dir, found.id)?;
+                self.retained.retain(|kept| *kept != found.id);
             }
         }
+        self.lineage = ended;
         Ok(())
     }
 }

@@ -1,0 +1,140 @@
+//! Where a job begins.
+
+use super::stream::{Draft, Stream};
+use crate::config::{Config, Settings};
+use crate::error::Error;
+use crate::graph::{Graph, OfSource, OperatorNode};
+use crate::runtime::{self, Environment, JobHandle, Launched, Summary, ThreadDriver};
+use crate::task::{SOURCE_STATE, SourceChain};
+use crossbeam_channel::bounded;
+use millstream_io::clock::SystemClock;
+use millstream_io::error::Class;
+use millstream_io::executor::RayonExecutor;
+use millstream_io::source::Source;
+use millstream_io::storage::{DiskStorage, MemoryStorage, Storage};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A job that is being described, and its configuration.
+///
+/// ```ignore
+/// use millstream::Env;
+/// use millstream::connector::{Collection, Collect};
+///
+/// let env = Env::new();
+/// let doubled = Collect::new();
+/// let numbers = env.source(Collection::new(vec![1u64, 2, 3]));
+/// numbers.map(|n| n * 2).sink(doubled.clone());
+/// let summary = env.execute("double")?;
+/// assert_eq!(summary.records_out, 3);
+/// assert_eq!(doubled.take(), [2, 4, 6]);
+/// # Ok::<(), millstream::Error>(())
+/// ```
+#[derive(Default)]
+pub struct Env {
+    graph: Rc<RefCell<Graph>>,
+    config: RefCell<Config>,
+}
+
+impl Env {
+    /// An empty job with the default configuration.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// An empty job with this configuration.
+    pub fn with_config(config: Config) -> Self {
+        Self { graph: Rc::default(), config: RefCell::new(config) }
+    }
+
+    /// Changes settings by code. What was set on a command line stays as it is (ruling 23).
+    pub fn configure(&self, change: impl FnOnce(&mut Settings)) {
+        self.config.borrow_mut().edit(change);
+    }
+
+    /// The configuration as it stands.
+    pub fn config(&self) -> Config {
+        self.config.borrow().clone()
+    }
+
+    /// A stream of what a source reads.
+    pub fn source<S: Source>(&self, source: S) -> Stream<SourceChain<S>> {
+        let mut draft = Draft::new(self.graph.clone(), Vec::new());
+        let mut node = OperatorNode::new("source");
+        node.lists = vec![OperatorNode::list::<S::Split>(SOURCE_STATE, S::REDISTRIBUTION)];
+        node.source = Some(Box::new(OfSource(source.clone())));
+        let operator = draft.operator(node);
+        Stream::new(draft, SourceChain::new(source, operator))
+    }
+
+    /// Runs the job and waits for its end.
+    ///
+    /// # Errors
+    /// The start is refused ([`Class::Refuse`]), or the job fails for good.
+    pub fn execute(&self, name: &str) -> Result<Summary, Error> {
+        self.start(name)?.wait()
+    }
+
+    /// Starts the job on threads of its own. The description is used up.
+    ///
+    /// # Errors
+    /// The start is refused: nothing was created or deleted.
+    pub fn start(&self, name: &str) -> Result<JobHandle, Error> {
+        let environment = self.real_environment()?;
+        let Launched { supervisor, control, start } = self.launch(name, environment)?;
+        tracing::info!(job = name, "{start}");
+        let (sender, outcome) = bounded(1);
+        std::thread::Builder::new()
+            .name("millstream".to_owned())
+            .spawn(move || {
+                // Nobody may wait any more.
+                let _ = sender.send(supervisor.run());
+            })
+            .map_err(|error| Error::new(Class::Refuse, "start thread", name, error))?;
+        Ok(JobHandle::new(control, outcome, start))
+    }
+
+    /// Prepares the job for an environment of your own: a simulation, say. Whoever calls this turns the supervisor.
+    ///
+    /// # Errors
+    /// The start is refused.
+    pub fn launch(&self, name: &str, environment: Environment) -> Result<Launched, Error> {
+        let graph = self.graph.take();
+        runtime::launch(name, graph, &self.config.borrow(), environment)
+    }
+
+    fn real_environment(&self) -> Result<Environment, Error> {
+        let config = self.config.borrow();
+        let clock = Arc::new(SystemClock::new());
+        let files: Arc<dyn Storage> = Arc::new(DiskStorage::new());
+        let memory = runtime::checkpoints_in_memory(&config);
+        let checkpoints: Arc<dyn Storage> = if memory {
+            if config.checkpointing.interval.is_some() {
+                tracing::warn!(
+                    "execution.checkpointing.dir is not set: checkpoints are kept in memory and end with the process"
+                );
+            }
+            Arc::new(MemoryStorage::new())
+        } else {
+            files.clone()
+        };
+        let executor = RayonExecutor::new(RayonExecutor::DEFAULT_THREADS)
+            .map_err(|error| Error::new(Class::Refuse, "start threads", "background work", error))?;
+        let driver = ThreadDriver::new(
+            clock.clone(),
+            config.task.threads,
+            config.task.wait_strategy,
+            config.task.pinning,
+        );
+        Ok(Environment {
+            seed: u64::from(std::process::id()),
+            holder: format!("pid {}", std::process::id()),
+            clock,
+            files,
+            checkpoints,
+            executor: Arc::new(executor),
+            driver: Box::new(driver),
+        })
+    }
+}

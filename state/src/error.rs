@@ -228,11 +228,8 @@ impl std::error::Error for StateError {
             | Self::Unsettled { source, .. } => Some(source),
             Self::Damaged { source, .. } | Self::Lineage { source, .. } => Some(source),
             Self::Schema { source, .. } => Some(source),
-            Self::InUse { .. }
-            | Self::Completed { .. }
-            | Self::Incomplete { .. }
-            | Self::Refused(_)
-            | Self::Mismatch(_) => None,
+            Self::Refused(refusal) => refusal.cause().map(|cause| cause as _),
+            Self::InUse { .. } | Self::Completed { .. } | Self::Incomplete { .. } | Self::Mismatch(_) => None,
         }
     }
 }

@@ -213,9 +213,13 @@ fn is_own(dir: &JobDir, snapshot: &Path) -> bool {
     snapshot.parent() == Some(dir.root())
 }
 
-/// Adds to an error about what the job would go on from by itself what else there is (ruling 1).
+/// Adds to an error about what the job would go on from by itself what else there is (ruling 1). A disk that cannot
+/// be read at the moment says nothing about the checkpoint.
 fn explain(storage: &dyn Storage, dir: &JobDir, plan: &Plan, cause: StateError) -> StateError {
     let Start::Resume(snapshot) = &plan.start else { return cause };
+    if matches!(&cause, StateError::DataFile { source, .. } if source.kind() != ErrorKind::NotFound) {
+        return cause;
+    }
     let cause = Box::new(cause);
     let newest_of_line =
         is_own(dir, snapshot) && plan.continues.as_ref().is_some_and(|line| !line.began_at(snapshot));

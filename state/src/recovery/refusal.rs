@@ -59,6 +59,14 @@ impl Refusal {
         }
     }
 
+    /// The error that it comes from, where there is one.
+    pub fn cause(&self) -> Option<&StateError> {
+        match self {
+            Self::DamagedNewest { cause, .. } | Self::Base { cause } => Some(cause),
+            Self::LineageMissing { .. } | Self::Foreign { .. } | Self::Overtaken { .. } => None,
+        }
+    }
+
     /// What the user may do.
     pub fn hint(&self) -> Option<String> {
         match self {

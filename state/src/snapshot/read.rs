@@ -70,11 +70,14 @@ impl SnapshotReader {
                 Some(bytes) => (bytes, None),
                 None => (
                     &[][..],
-                    Some(FormatError::Truncated { expected: offset + len, found: all.len() as u64 }),
+                    Some(FormatError::Truncated {
+                        expected: offset.saturating_add(len),
+                        found: all.len() as u64,
+                    }),
                 ),
             },
             Handle::File { name, offset: begin, .. } => {
-                let problem = self.read(name, begin + offset, len)?;
+                let problem = self.read(name, begin.saturating_add(offset), len)?;
                 (&self.buffer[..], problem)
             }
         };

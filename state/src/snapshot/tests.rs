@@ -1,1 +1,267 @@
+//! Snapshots to files and back.
 
+use super::*;
+use crate::assign::ListAssignment;
+use crate::error::{FormatError, StateError};
+use crate::heap::HeapState;
+use crate::key_group::{KeyGroup, Parallelism};
+use crate::keyed::{GroupChunk, KeyedBackend};
+use crate::metadata::{Handle, KeyedHandle, SubtaskState};
+use millstream_io::record::Key;
+use millstream_io::storage::fault::FaultStorage;
+use millstream_io::storage::{MemoryStorage, Storage, read_all};
+use std::path::Path;
+use std::sync::Arc;
+
+const DIR: &str = "/c/chk-1";
+const FILE: &str = "/c/chk-1/state-0-0";
+
+fn storage() -> MemoryStorage {
+    let storage = MemoryStorage::new();
+    storage.create_dir_all(Path::new(DIR)).unwrap();
+    storage
+}
+
+fn chunk(group: u16, bytes: &[u8]) -> GroupChunk {
+    GroupChunk { group: KeyGroup(group), entries: 1, bytes: bytes.to_vec() }
+}
+
+fn list(list: u16, elements: &[&str]) -> ListSnapshot {
+    let mut snapshot = ListSnapshot::new(list);
+    for element in elements {
+        snapshot.push(&<String as millstream_io::Record>::encode(element));
+    }
+    snapshot
+}
+
+/// Two operators: one with two keyed states, one with a list.
+fn snapshot() -> SubtaskSnapshot {
+    let keyed = |groups: Vec<GroupChunk>| KeyedSnapshot { groups };
+    let first = OperatorSnapshot {
+        id: OperatorId::of_uid("a"),
+        finished: false,
+        keyed: vec![
+            (1, keyed(vec![chunk(0, b"zero"), chunk(9, b"nine")])),
+            (0, keyed(vec![chunk(3, &[3; 50])])),
+            (2, keyed(Vec::new())),
+        ],
+        lists: Vec::new(),
+    };
+    let second = OperatorSnapshot {
+        id: OperatorId::of_uid("b"),
+        finished: true,
+        keyed: Vec::new(),
+        lists: vec![ListSnapshot::new(0), list(1, &["x", "yz"])],
+    };
+    SubtaskSnapshot { operators: vec![first, second] }
+}
+
+fn write_with(storage: &dyn Storage, inline_threshold: usize, write_buffer: usize) -> WrittenSnapshot {
+    let options = WriteOptions { inline_threshold, write_buffer };
+    write(storage, Path::new(DIR), "state-0-0", snapshot(), options).unwrap()
+}
+
+fn read_groups(storage: &MemoryStorage, handle: &KeyedHandle) -> Result<Vec<(u16, Vec<u8>)>, StateError> {
+    let mut found = Vec::new();
+    reader(storage).groups(handle, |group, entries, bytes| {
+        assert_eq!(entries, 1);
+        found.push((group.0, bytes.to_vec()));
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+fn reader(storage: &MemoryStorage) -> SnapshotReader {
+    SnapshotReader::new(Arc::new(storage.clone()), DIR.into())
+}
+
+/// What `snapshot` holds, in the order in which it is handed out again.
+fn check_content(storage: &MemoryStorage, written: &WrittenSnapshot) {
+    let (first, second) = (&written.operators[0].1, &written.operators[1].1);
+    assert_eq!(
+        first.keyed.iter().map(|k| k.state).collect::<Vec<_>>(),
+        [0, 1],
+        "ascending, without empty ones"
+    );
+    assert_eq!(read_groups(storage, &first.keyed[0]).unwrap(), [(3, vec![3; 50])]);
+    assert_eq!(
+        read_groups(storage, &first.keyed[1]).unwrap(),
+        [(0, b"zero".to_vec()), (9, b"nine".to_vec())]
+    );
+    assert!(second.finished && !first.finished);
+    assert_eq!(second.lists.len(), 1, "empty lists are left out");
+    let assigned = ListAssignment { old: vec![None, Some(second.lists[0].clone())] };
+    let lists = reader(storage).lists::<String>(&assigned).unwrap();
+    assert_eq!(lists, [vec![], vec!["x".to_owned(), "yz".to_owned()]]);
+}
+
+/// 58 bytes of keyed state; the list takes 4 + (4 + 1) and 4 + (4 + 2) bytes, or as many as a text's encoding says.
+fn total() -> usize {
+    write_with(&storage(), usize::MAX, 1).bytes() as usize
+}
+
+#[test]
+fn state_up_to_the_threshold_stays_in_the_metadata() {
+    let storage = storage();
+    let written = write_with(&storage, total(), 16);
+    assert_eq!(written.file, None);
+    assert!(storage.list(Path::new(DIR)).unwrap().is_empty());
+    check_content(&storage, &written);
+}
+
+#[test]
+fn one_byte_more_goes_into_one_file_whatever_the_buffer() {
+    for write_buffer in [0, 1, 7, 50, 1 << 20] {
+        let storage = storage();
+        let written = write_with(&storage, total() - 1, write_buffer);
+        let bytes = read_all(&storage, Path::new(FILE)).unwrap();
+        let file = written.file.clone().unwrap();
+        assert_eq!((&*file.name, file.len), ("state-0-0", bytes.len() as u64));
+        assert_eq!(file.crc, crc32fast::hash(&bytes));
+        assert_eq!(bytes.len(), total());
+        assert_eq!(&bytes[..8], b"zeronine", "parts follow one another as they came");
+        assert_eq!(storage.list(Path::new(DIR)).unwrap().len(), 1);
+        check_content(&storage, &written);
+    }
+}
+
+/// The content survives a power cut once the name does.
+#[test]
+fn what_was_written_is_durable() {
+    let storage = storage();
+    let written = write_with(&storage, 0, 16);
+    storage.sync_dir(Path::new(DIR)).unwrap();
+    for seed in 0..20 {
+        check_content(&storage.crash_image(seed), &written);
+    }
+}
+
+fn flip(storage: &MemoryStorage, path: &str, at: usize) {
+    let mut bytes = read_all(storage, Path::new(path)).unwrap();
+    bytes[at] ^= 1;
+    storage.publish(Path::new(path), &bytes).unwrap();
+}
+
+/// KG-05: bytes of groups that are not wanted are not even looked at.
+#[test]
+fn kg_05_only_the_wanted_groups_are_read() {
+    let storage = storage();
+    let handle = write_with(&storage, 0, 16).operators[0].1.keyed[1].clone();
+    flip(&storage, FILE, 1); // in group 0, "zero"
+    let mut narrowed = handle.clone();
+    narrowed.groups.remove(0);
+    assert_eq!(read_groups(&storage, &narrowed).unwrap(), [(9, b"nine".to_vec())]);
+    match read_groups(&storage, &handle) {
+        Err(StateError::Damaged { path, source: FormatError::Checksum { part: "data", .. } }) => {
+            assert_eq!(path, Path::new(FILE));
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// ER-22: the file and the snapshot are named, nothing is taken for empty.
+#[test]
+fn er_22_a_missing_or_short_file_is_named() {
+    let storage = storage();
+    let handle = write_with(&storage, 0, 16).operators[0].1.keyed[0].clone();
+    let mut bytes = read_all(&storage, Path::new(FILE)).unwrap();
+    bytes.truncate(20);
+    storage.publish(Path::new(FILE), &bytes).unwrap();
+    let error = read_groups(&storage, &handle).unwrap_err();
+    assert!(
+        matches!(&error, StateError::Damaged { source: FormatError::Truncated { found: 20, .. }, .. }),
+        "{error}"
+    );
+    storage.remove(Path::new(FILE)).unwrap();
+    let error = read_groups(&storage, &handle).unwrap_err();
+    let StateError::DataFile { snapshot, source } = &error else { panic!("{error}") };
+    assert_eq!((snapshot.as_path(), source.path.as_path()), (Path::new(DIR), Path::new(FILE)));
+    assert!(error.to_string().contains(FILE) && error.to_string().contains(DIR), "{error}");
+}
+
+/// MS-073: a length that the file does not have asks for no memory.
+#[test]
+fn ms_073_an_absurd_length_is_an_error() {
+    let storage = storage();
+    let mut handle = write_with(&storage, 0, 16).operators[0].1.keyed[0].clone();
+    handle.groups[0].len = u64::MAX;
+    assert!(matches!(read_groups(&storage, &handle), Err(StateError::Damaged { .. })));
+    handle.groups[0].offset = u64::MAX;
+    assert!(matches!(read_groups(&storage, &handle), Err(StateError::Damaged { .. })));
+    let mut inline = write_with(&storage, 1 << 20, 16).operators[0].1.keyed[0].clone();
+    inline.groups[0].len = u64::MAX;
+    assert!(matches!(read_groups(&storage, &inline), Err(StateError::Damaged { .. })));
+}
+
+#[test]
+fn a_list_that_does_not_hold_what_it_says_is_an_error() {
+    let storage = storage();
+    let good = write_with(&storage, 1 << 20, 16).operators[1].1.lists[0].clone();
+    let field = |handle, what: &str| match reader(&storage).list::<String>(&handle) {
+        Err(StateError::Damaged { source: FormatError::Field { problem, .. }, .. }) => {
+            assert!(problem.contains(what), "{problem}");
+        }
+        other => panic!("{other:?}"),
+    };
+    let mut more = good.clone();
+    more.elements = 3;
+    field(more, "as many elements");
+    let with_bytes = |bytes: &[u8]| {
+        let mut handle = good.clone();
+        (handle.data, handle.crc) = (Handle::Inline(bytes.into()), crc32fast::hash(bytes));
+        handle
+    };
+    field(with_bytes(b"\x05\0\0\0abc"), "beyond the end");
+    field(with_bytes(b"\0"), "beyond the end");
+    field(with_bytes(b"\x01\0\0\0a"), "not of the type");
+}
+
+/// MS-069: the error says which file and why.
+#[test]
+fn ms_069_a_full_disk_is_named() {
+    let full = FaultStorage::new(Arc::new(storage()));
+    full.full_from(0);
+    let options = WriteOptions { inline_threshold: 0, write_buffer: 16 };
+    let error = write(&full, Path::new(DIR), "state-0-0", snapshot(), options).unwrap_err();
+    assert_eq!(error.path, Path::new(FILE));
+    assert_eq!(error.source.raw_os_error(), Some(28));
+}
+
+/// A table frozen, written, and given to three subtasks instead of one.
+#[test]
+fn kg_05_a_table_is_restored_at_another_parallelism() {
+    let storage = storage();
+    let (one, three) = (Parallelism::new(1, Some(128)).unwrap(), Parallelism::new(3, Some(128)).unwrap());
+    let mut table = HeapState::<u64, i64>::new(one.range_of(0), 128);
+    for key in 0..1000 {
+        table.with(u64::hash(key), key, |entry| *entry.into_mut() = key as i64 * 7);
+    }
+    table.freeze();
+    while !table.drain(100) {}
+    let operator = OperatorSnapshot {
+        id: OperatorId::of_uid("t"),
+        finished: false,
+        keyed: vec![(0, table.take_snapshot())],
+        lists: Vec::new(),
+    };
+    let snapshot = SubtaskSnapshot { operators: vec![operator] };
+    let written = write(&storage, Path::new(DIR), "state-0-0", snapshot, WriteOptions::default()).unwrap();
+    let SubtaskState { keyed, .. } = &written.operators[0].1;
+    let mut sizes = Vec::new();
+    let mut sum = 0;
+    for subtask in 0..3 {
+        let range = three.range_of(subtask);
+        let mut narrowed = keyed[0].clone();
+        narrowed.groups.retain(|g| range.contains(g.group));
+        let mut part = HeapState::<u64, i64>::new(range, 128);
+        reader(&storage).groups(&narrowed, |group, n, bytes| part.restore(group, n, bytes)).unwrap();
+        part.for_each(|key, value| {
+            assert_eq!(*value, key as i64 * 7);
+            sum += *value;
+        });
+        sizes.push(part.len());
+    }
+    assert_eq!(sizes.iter().sum::<usize>(), 1000);
+    assert!(sizes.iter().all(|&n| n > 200), "{sizes:?}");
+    assert_eq!(sum, 7 * 999 * 1000 / 2);
+}

@@ -1,0 +1,139 @@
+//! Checkpoints on durable storage: what is where, when, and after what crash.
+
+mod crash;
+mod damage;
+mod layout;
+mod start;
+
+use super::*;
+use crate::OperatorId;
+use crate::key_group::{KeyGroup, Parallelism};
+use crate::keyed::{GroupChunk, KeyedSnapshot};
+use crate::metadata::{CheckpointInfo, LineCounters, OperatorShape, SnapshotKind, assemble};
+use crate::snapshot::{
+    OperatorSnapshot, SnapshotReader, SubtaskSnapshot, WriteOptions, data_file_name, write,
+};
+use millstream_io::storage::MemoryStorage;
+
+pub(super) const ROOT: &str = "/c";
+pub(super) const JOB: &str = "flights";
+const SUBTASKS: usize = 2;
+
+pub(super) fn open(storage: &dyn Clonable, from: &StartFrom) -> Result<Opening, StateError> {
+    Opening::new(storage.shared(), Path::new(ROOT), JOB, "pid 42", from)
+}
+
+/// Storage doubles are handed over as clones that share everything.
+pub(super) trait Clonable {
+    fn shared(&self) -> Arc<dyn Storage>;
+}
+
+impl<S: Storage + Clone> Clonable for S {
+    fn shared(&self) -> Arc<dyn Storage> {
+        Arc::new(self.clone())
+    }
+}
+
+pub(super) fn start(storage: &dyn Clonable) -> CheckpointStore {
+    open(storage, &StartFrom::Latest).unwrap().begin(2).unwrap()
+}
+
+fn shape() -> OperatorShape {
+    OperatorShape {
+        id: OperatorId::of_uid("sum"),
+        uid: Some("sum".to_owned()),
+        name: "sum".to_owned(),
+        parallelism: Parallelism::new(SUBTASKS as i64, Some(128)).unwrap(),
+        states: vec![crate::testing::value_state("sum", "u64", "i64")],
+        lists: Vec::new(),
+    }
+}
+
+/// What subtask `n` writes for checkpoint `id`: bytes that say so.
+fn content(id: CheckpointId, n: usize) -> Vec<u8> {
+    format!("checkpoint {id}, subtask {n}").into_bytes()
+}
+
+/// The first half of a checkpoint: its directory and its subtasks' files.
+pub(super) fn attempt(store: &CheckpointStore, id: CheckpointId) -> Result<Metadata, StateError> {
+    let dir = store.begin(id)?;
+    let mut parts = Vec::new();
+    for n in 0..SUBTASKS {
+        let group = KeyGroup(n as u16 * 64);
+        let groups = vec![GroupChunk { group, entries: 1, bytes: content(id, n) }];
+        let keyed = vec![(0, KeyedSnapshot { groups })];
+        let operator = OperatorSnapshot { id: shape().id, finished: false, keyed, lists: Vec::new() };
+        let snapshot = SubtaskSnapshot { operators: vec![operator] };
+        // One of the two is small enough for the metadata when its number has one digit.
+        let options = WriteOptions { inline_threshold: if n == 0 { 0 } else { 23 }, write_buffer: 8 };
+        parts.push((n, write(&*store.storage, &dir, &data_file_name(0, n), snapshot, options)?));
+    }
+    let info = CheckpointInfo {
+        checkpoint: id,
+        kind: SnapshotKind::Checkpoint,
+        job_name: JOB.to_owned(),
+        line: store.line(),
+        trigger_ms: 1,
+        completed_ms: 2,
+        counters: LineCounters { records_in: id.0 * 100, ..LineCounters::default() },
+    };
+    Ok(assemble(info, &[shape()], parts))
+}
+
+pub(super) fn checkpoint(store: &mut CheckpointStore, id: u64) -> Result<CommitPermit, StateError> {
+    let metadata = attempt(store, CheckpointId(id))?;
+    store.publish(&metadata)
+}
+
+/// Runs checkpoints with these numbers, each followed by the deletion of older ones.
+pub(super) fn run(store: &mut CheckpointStore, ids: impl IntoIterator<Item = u64>) {
+    for id in ids {
+        assert_eq!(checkpoint(store, id).unwrap().checkpoint(), CheckpointId(id));
+        store.subsume().unwrap();
+    }
+}
+
+/// Reads everything that a snapshot holds and compares it with what was written for its number.
+pub(super) fn check_content(storage: &dyn Clonable, dir: &Path) -> CheckpointId {
+    let metadata = verify(&*storage.shared(), dir).unwrap();
+    let id = metadata.checkpoint;
+    let mut reader = SnapshotReader::new(storage.shared(), dir.to_owned());
+    for (n, subtask) in metadata.operators[0].subtasks.iter().enumerate() {
+        let mut found = Vec::new();
+        let add = |group: KeyGroup, _: u64, bytes: &[u8]| {
+            found.push((group.0, bytes.to_vec()));
+            Ok(())
+        };
+        reader.groups(&subtask.keyed[0], add).unwrap();
+        assert_eq!(found, [(n as u16 * 64, content(id, n))]);
+    }
+    id
+}
+
+pub(super) fn job_dir() -> JobDir {
+    JobDir::new(Path::new(ROOT), crate::JobId::of(JOB))
+}
+
+/// All files and directories below the job's directory, without the content of `shared` and `taskowned`.
+pub(super) fn tree(storage: &dyn Clonable) -> Vec<String> {
+    fn walk(storage: &dyn Storage, dir: &Path, prefix: &str, found: &mut Vec<String>) {
+        for entry in storage.list(dir).unwrap() {
+            let name = format!("{prefix}{}", entry.name.to_string_lossy());
+            if entry.kind == millstream_io::storage::Kind::Dir {
+                walk(storage, &dir.join(&entry.name), &format!("{name}/"), found);
+                found.push(format!("{name}/"));
+            } else {
+                found.push(name);
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(&*storage.shared(), job_dir().root(), "", &mut found);
+    found.sort();
+    found
+}
+
+pub(super) fn hand_made(storage: &MemoryStorage, path: &Path, bytes: &[u8]) {
+    storage.create_dir_all(path.parent().unwrap()).unwrap();
+    storage.publish(path, bytes).unwrap();
+}

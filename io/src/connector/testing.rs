@@ -109,3 +109,19 @@ mod nowhere {
         }
     }
 }
+
+/// The surroundings of a sink's subtask, with its counters.
+pub(crate) fn sink_context(subtask: usize, parallelism: usize) -> (crate::sink::SinkContext, Arc<Counters>) {
+    let counters = Arc::<Counters>::default();
+    let cx = crate::sink::SinkContext {
+        subtask,
+        parallelism,
+        job_id: "0123456789abcdef0123456789abcdef".to_owned(),
+        line: 1,
+        checkpointing: true,
+        storage: Arc::new(crate::storage::MemoryStorage::new()),
+        clock: Arc::new(ManualClock::new()),
+        counters: Arc::clone(&counters),
+    };
+    (cx, counters)
+}

@@ -2,6 +2,7 @@
 
 use super::harness::*;
 use crate::connector::FileSink;
+use crate::connector::testing::sink_context;
 use crate::error::Class;
 use crate::id::CheckpointId;
 use crate::sink::Sink;
@@ -234,16 +235,7 @@ fn ruling_5_leftovers_of_the_own_line_are_removed_and_no_others() {
     put(&memory, &other_line, b"x");
     let name = |n| format!(".part-0-{n}.{JOB}.1.uncommitted");
     assert_eq!(hidden(&memory).len(), 3);
-    let cx = crate::sink::SinkContext {
-        subtask: 0,
-        parallelism: 1,
-        job_id: JOB.to_owned(),
-        line: 1,
-        checkpointing: true,
-        storage: Arc::new(memory.clone()),
-        clock: Arc::new(crate::clock::ManualClock::new()),
-        counters: Arc::default(),
-    };
+    let cx = crate::sink::SinkContext { storage: Arc::new(memory.clone()), ..sink_context(0, 1).0 };
     setting.sink.clone().prepare(&cx, &[], &retained.state).unwrap();
     assert_eq!(hidden(&memory), [name(0), other_line.clone()]);
     setting.sink.clone().prepare(&cx, &[], &[]).unwrap();
@@ -268,7 +260,7 @@ fn ruling_5_a_file_of_another_line_is_copied() {
         other.write(2).unwrap();
         other.checkpoint(true, &mut snapshot.clone()).unwrap();
         let written = read_all(&memory, &at(&format!("part-0-{number}"))).unwrap();
-        assert_eq!(written, (0..6).map(|n| line_of(n)).collect::<String>().into_bytes());
+        assert_eq!(written, (0..6).map(line_of).collect::<String>().into_bytes());
         assert_eq!(read_all(&memory, &at(&original)).unwrap(), before);
     }
 }

@@ -59,7 +59,7 @@ impl Run {
     }
 
     /// As the engine: starts again until an attempt ends well after the whole input.
-    fn to_the_end(&mut self, storage: &FaultStorage) -> Result<(), ConnectorError> {
+    fn finish(&mut self, storage: &FaultStorage) -> Result<(), ConnectorError> {
         loop {
             self.attempt(storage)?;
             if self.is_done() {
@@ -89,7 +89,7 @@ fn undisturbed() -> FaultStorage {
     let memory = MemoryStorage::new();
     let storage = FaultStorage::new(Arc::new(memory.clone()));
     storage.record();
-    Run::new().to_the_end(&storage).unwrap();
+    Run::new().finish(&storage).unwrap();
     check_end(&memory, "undisturbed");
     storage
 }
@@ -132,13 +132,13 @@ fn crash_once(k: u64, how: Crash, power_cut: bool, context: &str) {
     let storage = FaultStorage::new(Arc::new(memory.clone()));
     storage.crash_at(k, how);
     let mut run = Run::new();
-    let error = run.to_the_end(&storage).expect_err(context);
+    let error = run.finish(&storage).expect_err(context);
     assert!(is_crash(&error), "{context}: {error}");
     check_visible(&memory, 0, context);
 
     let left = if power_cut { memory.crash_image(k) } else { memory.kill_image() };
     check_visible(&left, 0, context);
-    run.to_the_end(&FaultStorage::new(Arc::new(left.clone()))).expect(context);
+    run.finish(&FaultStorage::new(Arc::new(left.clone()))).expect(context);
     check_end(&left, context);
     // The machine may fail after the end of the job too: what was committed at the end stays.
     check_end(&left.crash_image(k), context);
@@ -158,7 +158,7 @@ fn error_at_every_operation() {
             let mut run = Run::new();
             // A declined checkpoint is an error here too: the job starts again from the one before.
             let mut failures = 0;
-            while let Err(error) = run.to_the_end(&storage) {
+            while let Err(error) = run.finish(&storage) {
                 failures += 1;
                 assert!(failures < 3, "{context}: {error}");
             }

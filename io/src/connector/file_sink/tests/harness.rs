@@ -2,6 +2,7 @@
 
 use super::super::{FileSink, FileState};
 use crate::clock::ManualClock;
+use crate::connector::testing::sink_context;
 use crate::counters::Counters;
 use crate::error::ConnectorError;
 use crate::format::Lines;
@@ -61,14 +62,11 @@ impl Setting {
     pub fn start(&self, from: &Snapshot) -> Result<Attempt, ConnectorError> {
         let (clock, counters) = (Arc::<ManualClock>::default(), Arc::<Counters>::default());
         let context = |subtask| SinkContext {
-            subtask,
-            parallelism: self.parallelism,
-            job_id: JOB.to_owned(),
             line: self.line,
-            checkpointing: true,
             storage: Arc::clone(&self.storage),
             clock: Arc::clone(&clock) as _,
             counters: Arc::clone(&counters),
+            ..sink_context(subtask, self.parallelism).0
         };
         self.sink.clone().prepare(&context(0), &from.state, &[])?;
         let mut sinks = Vec::new();

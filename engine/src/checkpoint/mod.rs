@@ -24,6 +24,8 @@ mod plan;
 mod request;
 mod schedule;
 mod statistics;
+#[cfg(test)]
+mod tests;
 
 pub use crate::config::CheckpointMode;
 pub use coordinator::Coordinator;

@@ -11,6 +11,8 @@
 //! - ids that end come in ascending order (exactly-once), and an id at or below one seen is never begun.
 
 mod announced;
+#[cfg(test)]
+mod tests;
 
 use crate::checkpoint::{Barrier, CheckpointFailure};
 use crate::config::CheckpointMode;

@@ -4,6 +4,8 @@ mod exponential;
 mod failure_rate;
 mod fixed_delay;
 mod strategy;
+#[cfg(test)]
+mod tests;
 
 pub use strategy::RestartStrategy;
 

@@ -1,0 +1,4 @@
+//! The table of BR-03, row by row, and against a model over random interleavings.
+
+mod model;
+mod rows;

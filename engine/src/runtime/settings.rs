@@ -47,6 +47,7 @@ pub(super) fn start_from(settings: &Settings) -> StartFrom {
 /// What becomes of checkpoints at the end.
 pub(super) fn retention(settings: &Settings) -> Retention {
     match settings.checkpointing.retention {
+        crate::config::Retention::NoExternalizedCheckpoints => Retention::NoExternalized,
         crate::config::Retention::DeleteOnCancellation => Retention::DeleteOnCancellation,
         crate::config::Retention::RetainOnCancellation => Retention::RetainOnCancellation,
     }

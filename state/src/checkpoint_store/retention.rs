@@ -6,6 +6,8 @@ use std::path::PathBuf;
 /// `execution.checkpointing.externalized-checkpoint-retention`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Retention {
+    /// Deleted at every end except a suspend.
+    NoExternalized,
     /// A job that failed for good keeps its checkpoints, one that was cancelled does not.
     #[default]
     DeleteOnCancellation,
@@ -35,6 +37,7 @@ pub fn line_end(end: &JobEnd, retention: Retention) -> Option<LineEnd> {
         (JobEnd::Stopped(dir), _) => Some(LineEnd::Stopped(dir.clone())),
         (JobEnd::Canceled, Retention::RetainOnCancellation) => None,
         (JobEnd::Canceled, _) => Some(LineEnd::Canceled),
+        (JobEnd::Failed, Retention::NoExternalized) => Some(LineEnd::Canceled),
         (JobEnd::Failed | JobEnd::Suspended, _) => None,
     }
 }
@@ -43,7 +46,7 @@ pub fn line_end(end: &JobEnd, retention: Retention) -> Option<LineEnd> {
 mod tests {
     use super::*;
 
-    /// RT-02 in Millstream's form: two policies, five ends.
+    /// RT-02 in Millstream's form: three policies, five ends.
     #[test]
     fn rt_02_retention_matrix() {
         let stopped = JobEnd::Stopped("/c/chk-9".into());
@@ -52,6 +55,10 @@ mod tests {
         let kept_at_9 = Some(LineEnd::Stopped("/c/chk-9".into()));
         let (finished, gone) = (Some(LineEnd::Finished), Some(LineEnd::Canceled));
         assert_eq!(Retention::default(), Retention::DeleteOnCancellation);
+        assert_eq!(
+            row(Retention::NoExternalized),
+            [finished.clone(), kept_at_9.clone(), gone.clone(), gone.clone(), None]
+        );
         assert_eq!(
             row(Retention::DeleteOnCancellation),
             [finished.clone(), kept_at_9.clone(), gone, None, None]

@@ -2,6 +2,7 @@
 //! there is one.
 
 use crate::assign::Mismatch;
+use crate::keyed::RestoreError;
 use crate::recovery::Refusal;
 use millstream_io::error::{Class, ConnectorError, StorageError};
 use millstream_io::id::CheckpointId;
@@ -38,6 +39,13 @@ pub enum StateError {
         path: PathBuf,
         /// What is wrong with it.
         source: FormatError,
+    },
+    /// The entries of a keyed state in a file are not those of the program's types, although the checksum is right.
+    Entries {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with them.
+        source: RestoreError,
     },
     /// The lineage file is damaged.
     Lineage {
@@ -126,6 +134,7 @@ impl StateError {
             | Self::NoSnapshot { .. }
             | Self::DataFile { .. }
             | Self::Damaged { .. }
+            | Self::Entries { .. }
             | Self::Lineage { .. }
             | Self::InUse { .. }
             | Self::Refused(_)
@@ -160,6 +169,7 @@ impl StateError {
             Self::Damaged { path, source } => {
                 Parts::new("restore", path.display(), format_args!("damaged: {source}"))
             }
+            Self::Entries { path, source } => Parts::new("restore", path.display(), source),
             Self::Lineage { path, source } => {
                 Parts::new("read the lineage", path.display(), format_args!("damaged: {source}"))
             }
@@ -227,6 +237,7 @@ impl std::error::Error for StateError {
             | Self::DataFile { source, .. }
             | Self::Unsettled { source, .. } => Some(source),
             Self::Damaged { source, .. } | Self::Lineage { source, .. } => Some(source),
+            Self::Entries { source, .. } => Some(source),
             Self::Schema { source, .. } => Some(source),
             Self::Refused(refusal) => refusal.cause().map(|cause| cause as _),
             Self::InUse { .. } | Self::Completed { .. } | Self::Incomplete { .. } | Self::Mismatch(_) => None,

@@ -177,7 +177,7 @@ fn read(reader: &mut SnapshotReader, lists: &[Option<ListHandle>]) -> Result<Vec
     lists
         .iter()
         .map(|handle| match handle {
-            Some(handle) => Ok(reader.list(handle)?.map(<[u8]>::to_vec).collect()),
+            Some(handle) => Ok(reader.encoded_list(handle)?),
             None => Ok(Vec::new()),
         })
         .collect()

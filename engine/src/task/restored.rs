@@ -7,7 +7,7 @@ use millstream_state::key_group::KeyGroup;
 use millstream_state::keyed::RestoreError;
 use millstream_state::metadata::KeyedHandle;
 use millstream_state::snapshot::SnapshotReader;
-use millstream_state::{CommitPermit, OperatorId, StateError};
+use millstream_state::{CommitPermit, OperatorId};
 
 /// One subtask's part of the checkpoint that a start goes on from; empty on a fresh start.
 #[derive(Default)]
@@ -51,17 +51,7 @@ impl Restored {
         let Some(reader) = &mut self.reader else { return Ok(()) };
         for (_, handles) in self.keyed.iter().filter(|(id, _)| *id == operator) {
             for handle in handles {
-                let mut problem = None;
-                reader.groups(handle, |group, bytes| {
-                    // The first problem ends the restore; it is reported with the operator's name.
-                    if problem.is_none() {
-                        problem = visit(group.group, group.entries, bytes).err();
-                    }
-                    Ok::<(), StateError>(())
-                })?;
-                if let Some(problem) = problem {
-                    return Err(Error::new(Class::Fatal, "restore", operator.to_string(), problem));
-                }
+                reader.groups(handle, &mut visit)?;
             }
         }
         Ok(())

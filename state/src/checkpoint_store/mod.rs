@@ -39,6 +39,8 @@ pub struct CheckpointStore {
     retained: Vec<CheckpointId>,
     next_id: CheckpointId,
     num_retained: usize,
+    /// Discarded attempts that could not be removed yet.
+    undiscarded: Vec<CheckpointId>,
     _lock: Option<Box<dyn Lock>>,
 }
 
@@ -130,22 +132,34 @@ impl CheckpointStore {
             remove::remove(&*self.storage, &self.dir, self.retained[0])?;
             self.retained.remove(0);
         }
-        Ok(())
+        self.remove_discarded()
     }
 
     /// Deletes an attempt that will never complete.
     ///
     /// # Errors
-    /// [`StateError::Completed`] when it is complete; those of the storage.
-    pub fn discard(&self, id: CheckpointId) -> Result<(), StateError> {
+    /// [`StateError::Completed`] when it is complete. Those of the storage, for instance because a subtask was still
+    /// writing into it: it is tried again the next time, and by the next start.
+    pub fn discard(&mut self, id: CheckpointId) -> Result<(), StateError> {
         if self.retained.contains(&id) {
             return Err(StateError::Completed { path: self.dir.checkpoint(id) });
         }
-        Ok(remove::remove(&*self.storage, &self.dir, id)?)
+        self.undiscarded.push(id);
+        self.remove_discarded()
+    }
+
+    fn remove_discarded(&mut self) -> Result<(), StateError> {
+        while let Some(&id) = self.undiscarded.last() {
+            remove::remove(&*self.storage, &self.dir, id)?;
+            self.undiscarded.pop();
+        }
+        Ok(())
     }
 
     /// What the next attempt of the running job goes on from: the newest completed checkpoint, while there is none
     /// what the line began with, else nothing.
+    ///
+    /// Its files are checked as they are read, not before.
     ///
     /// # Errors
     /// It is damaged or gone.
@@ -155,7 +169,7 @@ impl CheckpointStore {
             (None, Began::At(dir)) => dir.clone(),
             (None, Began::Empty) => return Ok(None),
         };
-        let metadata = verify(&*self.storage, &dir)?;
+        let metadata = load(&*self.storage, &dir)?;
         Ok(Some(Restored::new(dir, metadata)))
     }
 

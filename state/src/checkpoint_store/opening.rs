@@ -128,6 +128,7 @@ impl Opening {
             dir: self.dir,
             lineage,
             num_retained: num_retained.max(1),
+            undiscarded: Vec::new(),
             _lock: self.lock,
         })
     }

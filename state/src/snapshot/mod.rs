@@ -9,7 +9,7 @@ mod read;
 mod tests;
 mod write;
 
-pub use read::{ListElements, SnapshotReader};
+pub use read::SnapshotReader;
 pub use write::{WriteOptions, WrittenSnapshot, data_file_name, write};
 
 use crate::keyed::KeyedSnapshot;

@@ -1,8 +1,12 @@
 //! Reading state back: only the bytes that are needed, and none whose checksum is wrong.
 
+use crate::assign::ListAssignment;
 use crate::error::{FormatError, StateError};
-use crate::metadata::{GroupRange, Handle, KeyedHandle, ListHandle, METADATA_FILE};
+use crate::key_group::KeyGroup;
+use crate::keyed::RestoreError;
+use crate::metadata::{Handle, KeyedHandle, ListHandle, METADATA_FILE};
 use millstream_io::storage::{ReadFile, Storage};
+use millstream_io::{Record, Row};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,19 +25,21 @@ impl SnapshotReader {
         Self { storage, dir, open: HashMap::new(), buffer: Vec::new() }
     }
 
-    /// Hands the key groups of `handle` to `visit`, in ascending order. A handle that a restore has narrowed to some
-    /// of its groups is read at those only (KG-05).
+    /// Hands the key groups of `handle` to `add`, in ascending order, each with its number of entries: typically to
+    /// [`KeyedBackend::restore`](crate::keyed::KeyedBackend::restore). A handle that was narrowed to some of its groups
+    /// is read at those only (KG-05).
     ///
     /// # Errors
-    /// A file that is missing, too short or damaged is named (ER-22); so are errors of `visit`.
+    /// A file that is missing, too short, damaged, or that `add` cannot use, is named (ER-22).
     pub fn groups(
         &mut self,
         handle: &KeyedHandle,
-        mut visit: impl FnMut(&GroupRange, &[u8]) -> Result<(), StateError>,
+        mut add: impl FnMut(KeyGroup, u64, &[u8]) -> Result<(), RestoreError>,
     ) -> Result<(), StateError> {
         for range in &handle.groups {
+            let path = self.path_of(&handle.data);
             let bytes = self.bytes(&handle.data, range.offset, range.len, range.crc)?;
-            visit(range, bytes)?;
+            add(range.group, range.entries, bytes).map_err(|source| StateError::Entries { path, source })?;
         }
         Ok(())
     }
@@ -42,11 +48,36 @@ impl SnapshotReader {
     ///
     /// # Errors
     /// As for [`SnapshotReader::groups`].
-    pub fn list<'a>(&'a mut self, handle: &'a ListHandle) -> Result<ListElements<'a>, StateError> {
+    pub fn list<T: Record>(&mut self, handle: &ListHandle) -> Result<Vec<T>, StateError> {
+        self.list_as(handle, |element| Row::<T>::parse(element).ok().map(|row| T::own(row.view())))
+    }
+
+    /// The elements of a list as they are encoded, for who gives them out without knowing their type.
+    ///
+    /// # Errors
+    /// As for [`SnapshotReader::groups`].
+    pub fn encoded_list(&mut self, handle: &ListHandle) -> Result<Vec<Vec<u8>>, StateError> {
+        self.list_as(handle, |element| Some(element.to_vec()))
+    }
+
+    fn list_as<T>(
+        &mut self,
+        handle: &ListHandle,
+        decode: impl Fn(&[u8]) -> Option<T>,
+    ) -> Result<Vec<T>, StateError> {
         let path = self.path_of(&handle.data);
         let bytes = self.bytes(&handle.data, 0, handle.data.len(), handle.crc)?;
-        check_elements(bytes, handle.elements).map_err(|source| StateError::Damaged { path, source })?;
-        Ok(ListElements { bytes })
+        elements(bytes, handle.elements, decode).map_err(|source| StateError::Damaged { path, source })
+    }
+
+    /// The lists of all old subtasks, in their order: what [`redistribute`](crate::redistribute::redistribute) takes.
+    ///
+    /// # Errors
+    /// As for [`SnapshotReader::groups`].
+    pub fn lists<T: Record>(&mut self, assigned: &ListAssignment) -> Result<Vec<Vec<T>>, StateError> {
+        let mut of =
+            |old: &Option<ListHandle>| old.as_ref().map_or(Ok(Vec::new()), |handle| self.list(handle));
+        assigned.old.iter().map(&mut of).collect()
     }
 
     /// The file that the bytes of a handle are in.
@@ -122,41 +153,31 @@ fn slice(bytes: &[u8], offset: u64, len: u64) -> Option<&[u8]> {
     bytes.get(begin..begin.checked_add(usize::try_from(len).ok()?)?)
 }
 
-fn check_elements(bytes: &[u8], elements: u64) -> Result<(), FormatError> {
-    let mut found = 0;
+fn elements<T>(bytes: &[u8], count: u64, decode: impl Fn(&[u8]) -> Option<T>) -> Result<Vec<T>, FormatError> {
+    let mut all = Vec::new();
     let mut rest = bytes;
-    while !rest.is_empty() {
+    let bad = |rest: &[u8], problem| {
         let offset = (bytes.len() - rest.len()) as u64;
-        let Some((_, behind)) = split_element(rest) else {
-            let problem = "an element goes beyond the end";
-            return Err(FormatError::Field { field: "list", offset, problem });
+        FormatError::Field { field: "list", offset, problem }
+    };
+    while !rest.is_empty() {
+        let Some((element, behind)) = split_element(rest) else {
+            return Err(bad(rest, "an element goes beyond the end"));
         };
+        match decode(element) {
+            Some(element) => all.push(element),
+            None => return Err(bad(rest, "an element is not of the type that the list is said to hold")),
+        }
         rest = behind;
-        found += 1;
     }
-    if found == elements {
-        return Ok(());
+    if all.len() as u64 == count {
+        Ok(all)
+    } else {
+        Err(bad(rest, "it does not hold as many elements as it should"))
     }
-    let problem = "it does not hold as many elements as it should";
-    Err(FormatError::Field { field: "list", offset: bytes.len() as u64, problem })
 }
 
 fn split_element(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk::<4>()?;
     rest.split_at_checked(u32::from_le_bytes(*length) as usize)
-}
-
-/// The encoded elements of a list, in order.
-pub struct ListElements<'a> {
-    bytes: &'a [u8],
-}
-
-impl<'a> Iterator for ListElements<'a> {
-    type Item = &'a [u8];
-
-    fn next(&mut self) -> Option<&'a [u8]> {
-        let (element, rest) = split_element(self.bytes)?;
-        self.bytes = rest;
-        Some(element)
-    }
 }

@@ -136,13 +136,24 @@ impl<'a> Output<'a> {
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        self.buffer.extend_from_slice(bytes);
         self.crc.update(bytes);
         self.written += bytes.len() as u64;
-        if self.file.is_none() && self.buffer.len() > self.options.inline_threshold {
+        if self.file.is_none() && self.written > self.options.inline_threshold as u64 {
             self.file = Some(self.storage.create(&self.path)?);
         }
-        if self.buffer.len() >= self.options.write_buffer { self.flush() } else { Ok(()) }
+        if self.file.is_none() || self.buffer.len() + bytes.len() < self.options.write_buffer {
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.flush()?;
+        // What alone fills the buffer does not take the way through it.
+        match &mut self.file {
+            Some(file) if bytes.len() >= self.options.write_buffer => file.append(bytes),
+            _ => {
+                self.buffer.extend_from_slice(bytes);
+                Ok(())
+            }
+        }
     }
 
     fn flush(&mut self) -> Result<()> {

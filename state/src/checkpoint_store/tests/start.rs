@@ -227,7 +227,7 @@ fn jobs_share_a_checkpoint_directory() {
     let shared = Arc::new(storage.clone());
     let other = Opening::new(shared, Path::new(ROOT), "another", "pid 43", &StartFrom::Latest).unwrap();
     assert!(other.restored().is_none());
-    let other = other.begin(1).unwrap();
+    let mut other = other.begin(1).unwrap();
     other.end(&JobEnd::Finished, Retention::default()).unwrap();
     check_content(&storage, &chk(1));
 }

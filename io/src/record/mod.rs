@@ -114,7 +114,8 @@ pub trait Record: Sized + Send + 'static {
     /// The view in the form in which it is written.
     fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self>;
 
-    /// The view of what was written.
+    /// The view of what was written. Any view of the encoding may come, also one that `to_wire` would not give: bytes
+    /// from a file are checked to be well-formed, not to make sense.
     fn from_wire(wire: WireView<'_, Self>) -> Self::Ref<'_>;
 
     /// Field names and types, as a part of what `outer` stands for. Called through [`Record::schema`].

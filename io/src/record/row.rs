@@ -2,6 +2,7 @@
 
 use super::trusted::{self, Trust};
 use super::{DecodeError, Record};
+use std::fmt::{self, Debug};
 use std::marker::PhantomData;
 
 /// One record as bytes that are known to be its encoding: written by this process, or checked by [`Row::parse`].
@@ -19,6 +20,12 @@ impl<T: Record> Clone for Row<'_, T> {
 }
 
 impl<T: Record> Copy for Row<'_, T> {}
+
+impl<T: Record> fmt::Debug for Row<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.view().fmt(f)
+    }
+}
 
 impl<'a, T: Record> Row<'a, T> {
     /// Checks untrusted bytes that hold exactly one record.

@@ -32,19 +32,22 @@ fn bytes_of_each_built_in_type() {
     round_trip(&(1u8, "x".to_owned(), [vec![1u8]; 1]), &[1, 1, 0, 0, 0, b'x', 1, 0, 0, 0, 1]);
 }
 
-/// Says another length each time it is asked.
-struct Fickle(Cell<usize>);
+/// A text whose view says another length each time it is asked, from `last` on by `step`.
+struct Fickle {
+    last: Cell<usize>,
+    step: isize,
+}
 
 impl Record for Fickle {
     type Ref<'a> = &'a str;
     type Wire = trusted::Text;
     type List = trusted::List<Self>;
     fn view(&self) -> &str {
-        self.0.set(self.0.get() + 1);
-        &"0123456789abcdefghijklmnopqrstuvwxyz"[..self.0.get()]
+        self.last.set(self.last.get().checked_add_signed(self.step).unwrap());
+        &"0123456789abcdefghijklmnopqrstuvwxyz"[..self.last.get()]
     }
     fn own(view: &str) -> Self {
-        Self(Cell::new(view.len()))
+        Self { last: Cell::new(view.len()), step: 0 }
     }
     fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self> {
         view
@@ -57,8 +60,79 @@ impl Record for Fickle {
     }
 }
 
+fn fickle(last: usize, step: isize) -> Vec<Fickle> {
+    vec![Fickle { last: Cell::new(last), step }]
+}
+
 #[test]
 #[should_panic(expected = "a record's view changed while it was written")]
-fn a_view_that_grows_between_size_and_write_cannot_leave_its_room() {
-    let _ = <Vec<Fickle>>::encode(vec![Fickle(Cell::new(0))].view());
+fn a_view_that_grows_after_its_size_was_taken_cannot_leave_its_room() {
+    let _ = <Vec<Fickle>>::encode(fickle(0, 1).view());
+}
+
+#[test]
+#[should_panic(expected = "a record's view changed while it was written")]
+fn a_view_that_shrinks_after_its_size_was_taken_leaves_no_byte_unwritten() {
+    let _ = <Vec<Fickle>>::encode(fickle(9, -1).view());
+}
+
+#[test]
+#[should_panic(expected = "a record's view changed while it was written")]
+fn what_follows_a_view_that_grows_cannot_leave_its_room_either() {
+    let _ = <(Vec<Fickle>, u64, String)>::encode((fickle(0, 1).view(), 7, ""));
+}
+
+#[test]
+fn a_view_that_stays_is_written() {
+    assert_eq!(<Vec<Fickle>>::encode(fickle(2, 0).view()), [6, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, b'0', b'1']);
+}
+
+#[test]
+fn malformed_bytes_are_refused_with_what_is_wrong() {
+    assert_eq!(bool::parse(&[2]), Err(DecodeError::Tag { tag: 2, what: "bool" }));
+    assert_eq!(char::parse(&[0, 0xd8, 0, 0]), Err(DecodeError::Char(0xd800)));
+    assert_eq!(u64::parse(&[1, 2, 3]), Err(DecodeError::Truncated { need: 8, have: 3 }));
+    assert_eq!(String::parse(&[1, 0, 0, 0, 0xff]), Err(DecodeError::Utf8));
+    assert_eq!(String::parse(&[9, 0, 0, 0, b'a']), Err(DecodeError::Length { claimed: 9, have: 1 }));
+    assert!(matches!(<Option<u8>>::parse(&[2, 0]), Err(DecodeError::Tag { tag: 2, .. })));
+    assert_eq!(<Vec<u16>>::parse(&[255; 8]), Err(DecodeError::Length { claimed: 2 * 0xffff_ffff, have: 4 }));
+    assert_eq!(
+        <Vec<()>>::parse(&[255, 255, 255, 255]),
+        Err(DecodeError::Length { claimed: 0xffff_ffff, have: 0 })
+    );
+    assert!(matches!(<Vec<()>>::parse(&[1, 0, 0, 0, 7]), Err(DecodeError::Tag { tag: 7, .. })));
+    // One item of eight bytes in nine, and two in eight.
+    let list = |size, count| [[size, 0, 0, 0, count, 0, 0, 0, 4, 0, 0, 0], *b"abcde\0\0\0\0\0\0\0"].concat();
+    assert_eq!(<Vec<String>>::parse(&list(9, 1)), Err(DecodeError::Length { claimed: 9, have: 8 }));
+    assert_eq!(<Vec<String>>::parse(&list(8, 2)), Err(DecodeError::Truncated { need: 4, have: 0 }));
+    assert_eq!(<Vec<String>>::parse(&list(8, 1)).unwrap().0.to_vec(), ["abcd"]);
+}
+
+#[test]
+fn a_list_gives_its_items_owned_or_encoded() {
+    fn look<T: Record<List = trusted::List<T>> + PartialEq + Debug>(items: &[T]) {
+        let owned = ListRef::from(items);
+        let bytes = <Vec<T>>::encode(owned);
+        let encoded = Row::<Vec<T>>::parse(&bytes).unwrap().view();
+        for list in [owned, encoded] {
+            assert_eq!((list.len(), list.is_empty()), (items.len(), items.is_empty()));
+            assert_eq!(list.iter().len(), items.len());
+            assert_eq!(list.to_vec(), items);
+            assert!(list.into_iter().eq(items.iter().map(T::view)));
+            for index in 0..items.len() {
+                assert_eq!(list.get(index), Some(items[index].view()));
+            }
+            assert_eq!(list.get(items.len()), None);
+        }
+        assert_eq!(owned, encoded);
+        assert_eq!(format!("{encoded:?}"), format!("{items:?}"));
+        if let [rest @ .., _] = items {
+            assert_ne!(encoded, ListRef::from(rest));
+        }
+    }
+    look::<u16>(&[]);
+    look(&[1u16, 2, 3]);
+    look(&[(), ()]);
+    look(&["a".to_owned(), String::new(), "bc".to_owned()]);
+    look(&[vec![true], vec![], vec![false, true]]);
 }

@@ -1,6 +1,7 @@
 //! The argument of closures whose result borrows from the record.
 
 use super::Record;
+use std::fmt::{self, Debug};
 use std::ops::Deref;
 
 /// A record's view, wrapped so that a closure's result may borrow from it: `key_by::<String>(|click| click.url)`.
@@ -30,6 +31,18 @@ impl<T: Record> Clone for View<'_, T> {
 }
 
 impl<T: Record> Copy for View<'_, T> {}
+
+impl<T: Record> fmt::Debug for View<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: Record> PartialEq for View<'_, T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
 
 impl<'a, T: Record> Deref for View<'a, T> {
     type Target = T::Ref<'a>;

@@ -75,7 +75,7 @@ fn words_that_real_keys_look_like_are_spread_evenly() {
         ("equal halves", |i| i << 32 | i),
         ("two small numbers", |i| (i & 127) << 32 | i >> 7),
         ("big endian", |i| i.swap_bytes()),
-        ("decimal digits", |i| i % 10 | i / 10 % 10 << 8 | i / 100 % 10 << 16 | i / 1000 << 24),
+        ("decimal digits", |i| (i % 10) | (i / 10 % 10) << 8 | (i / 100 % 10) << 16 | (i / 1000) << 24),
         ("floating-point", |i| (i as f64).to_bits()),
         ("around A", |i| A ^ i),
     ];

@@ -2,7 +2,7 @@
 
 use super::trusted::{self, Trust};
 use super::{DecodeError, Record};
-use std::fmt::{self, Debug};
+use std::fmt;
 use std::marker::PhantomData;
 
 /// One record as bytes that are known to be its encoding: written by this process, or checked by [`Row::parse`].

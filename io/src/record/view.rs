@@ -1,7 +1,7 @@
 //! The argument of closures whose result borrows from the record.
 
 use super::Record;
-use std::fmt::{self, Debug};
+use std::fmt;
 use std::ops::Deref;
 
 /// A record's view, wrapped so that a closure's result may borrow from it: `key_by::<String>(|click| click.url)`.

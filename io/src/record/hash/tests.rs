@@ -65,9 +65,12 @@ fn assert_even(what: &str, hashes: &[u64]) {
 
 const KEYS: u64 = 1 << 14;
 
+/// What keys are called, and the key of a number.
+type Family<K> = (&'static str, fn(u64) -> K);
+
 #[test]
 fn words_that_real_keys_look_like_are_spread_evenly() {
-    let families: [(&str, fn(u64) -> u64); 10] = [
+    let families: [Family<u64>; 10] = [
         ("negative", |i| i.wrapping_neg()),
         ("thousands", |i| i * 1000),
         ("microseconds", |i| 1_700_000_000_000_000 + i * 1_000_000),
@@ -90,7 +93,7 @@ fn words_that_real_keys_look_like_are_spread_evenly() {
 
 #[test]
 fn strings_that_real_keys_look_like_are_spread_evenly() {
-    let families: [(&str, fn(u64) -> Vec<u8>); 12] = [
+    let families: [Family<Vec<u8>>; 12] = [
         ("numbers", |i| i.to_string().into_bytes()),
         ("short names", |i| format!("key-{i}").into_bytes()),
         ("padded names", |i| format!("user{i:010}").into_bytes()),

@@ -25,5 +25,6 @@ pub use millstream_io::record::{self, Key, Record, Row, View};
 pub use millstream_io::sink::{self, Sink};
 pub use millstream_io::source::{self, Source};
 pub use millstream_io::{connector, storage};
+pub use millstream_state::JobId;
 pub use operator::{Chain, Collector, Operator, OperatorContext};
 pub use runtime::{CheckpointInfo, JobControl, JobHandle, JobState, Metrics, Summary};

@@ -140,7 +140,7 @@ fn ruling_02_a_crash_while_finishing_leaves_all_or_the_mark() {
     let seen = Cell::new((0, 0));
     sweep(
         &memory.kill_image(),
-        |storage| start_on(storage)?.end(&JobEnd::Finished, Retention::default()),
+        |storage| end(start_on(storage)?, &JobEnd::Finished, Retention::default()),
         |image, context| {
             let complete = check_complete(image, context);
             let opening = open(image, &StartFrom::Latest).unwrap_or_else(|e| panic!("{context}: {e}"));
@@ -173,7 +173,7 @@ fn ruling_03_a_crash_while_stopping_keeps_the_snapshot() {
     let kept = job_dir().checkpoint(CheckpointId(3));
     sweep(
         &memory.kill_image(),
-        |storage| start_on(storage)?.end(&JobEnd::Stopped(kept.clone()), Retention::default()),
+        |storage| end(start_on(storage)?, &JobEnd::Stopped(kept.clone()), Retention::default()),
         |image, context| {
             check_complete(image, context);
             let opening = open(image, &StartFrom::Latest).unwrap_or_else(|e| panic!("{context}: {e}"));

@@ -26,7 +26,7 @@ fn cs_04_layout_after_each_step() {
     store.discard(CheckpointId(2)).unwrap();
     assert_eq!(tree(&storage), published, "RT-04: an aborted attempt leaves nothing");
 
-    store.end(&JobEnd::Finished, Retention::RetainOnCancellation).unwrap();
+    end(store, &JobEnd::Finished, Retention::RetainOnCancellation).unwrap();
     assert_eq!(tree(&storage), empty);
 }
 
@@ -55,12 +55,12 @@ fn the_newest_is_kept_even_when_none_should_be() {
 /// RT-02, architecture section 6: what is left after each end.
 #[test]
 fn rt_02_what_each_end_leaves() {
-    let left = |end: &dyn Fn(&CheckpointStore) -> JobEnd, retention| {
+    let left = |how: &dyn Fn(&CheckpointStore) -> JobEnd, retention| {
         let storage = MemoryStorage::new();
         let mut store = start(&storage);
         run(&mut store, 1..=3);
-        let end = end(&store);
-        store.end(&end, retention).unwrap();
+        let how = how(&store);
+        end(store, &how, retention).unwrap();
         let all = tree(&storage).into_iter();
         all.filter_map(|n| n.strip_suffix("/_metadata").map(str::to_owned)).collect::<Vec<_>>()
     };

@@ -93,6 +93,11 @@ pub(super) fn run(store: &mut CheckpointStore, ids: impl IntoIterator<Item = u64
     }
 }
 
+/// The job ends, and with it its process.
+pub(super) fn end(mut store: CheckpointStore, end: &JobEnd, retention: Retention) -> Result<(), StateError> {
+    store.end(end, retention)
+}
+
 /// Reads everything that a snapshot holds and compares it with what was written for its number.
 pub(super) fn check_content(storage: &dyn Clonable, dir: &Path) -> CheckpointId {
     let metadata = verify(&*storage.shared(), dir).unwrap();

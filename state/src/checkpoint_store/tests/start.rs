@@ -112,7 +112,7 @@ fn ruling_02_after_a_finished_line_a_new_run_begins() {
     let storage = MemoryStorage::new();
     let mut store = start(&storage);
     run(&mut store, 1..=3);
-    store.end(&JobEnd::Finished, Retention::default()).unwrap();
+    end(store, &JobEnd::Finished, Retention::default()).unwrap();
     let storage = storage.kill_image();
     let line = "starting without state (the job had finished; this is a new run)";
     assert_eq!(says(&storage, &StartFrom::Latest), line);
@@ -125,7 +125,7 @@ fn ruling_03_a_stop_is_gone_on_from() {
     let storage = MemoryStorage::new();
     let mut store = start(&storage);
     run(&mut store, 1..=3);
-    store.end(&JobEnd::Stopped(chk(3)), Retention::default()).unwrap();
+    end(store, &JobEnd::Stopped(chk(3)), Retention::default()).unwrap();
     let storage = storage.kill_image();
     assert_eq!(says(&storage, &StartFrom::Latest), format!("resuming from {}", chk(3).display()));
     let mut store = start(&storage);
@@ -138,7 +138,7 @@ fn ruling_03_a_stop_is_gone_on_from() {
     let storage = storage.kill_image();
     let mut store = start(&storage);
     run(&mut store, [10]);
-    store.end(&JobEnd::Stopped(chk(10)), Retention::default()).unwrap();
+    end(store, &JobEnd::Stopped(chk(10)), Retention::default()).unwrap();
     millstream_io::storage::remove_tree(&storage, &chk(10)).unwrap();
     let before = tree(&storage);
     let error = open(&storage, &StartFrom::Latest).err().unwrap();
@@ -159,11 +159,11 @@ fn ruling_03_a_stop_is_gone_on_from() {
 /// Ruling 4: a suspended job and one that failed go on.
 #[test]
 fn ruling_04_suspend_and_failure_leave_the_line_open() {
-    for end in [JobEnd::Suspended, JobEnd::Failed] {
+    for how in [JobEnd::Suspended, JobEnd::Failed] {
         let storage = MemoryStorage::new();
         let mut store = start(&storage);
         run(&mut store, 1..=2);
-        store.end(&end, Retention::default()).unwrap();
+        end(store, &how, Retention::default()).unwrap();
         assert_eq!(says(&storage, &StartFrom::Latest), format!("resuming from {}", chk(2).display()));
         assert_eq!(start(&storage).line(), 1);
     }
@@ -182,7 +182,7 @@ fn a_cancelled_job_begins_anew_unless_its_checkpoints_were_kept() {
         let storage = MemoryStorage::new();
         let mut store = start(&storage);
         run(&mut store, 1..=2);
-        store.end(&JobEnd::Canceled, retention).unwrap();
+        end(store, &JobEnd::Canceled, retention).unwrap();
         assert_eq!(says(&storage, &StartFrom::Latest), expected);
         assert_eq!(start(&storage).line(), line);
     }
@@ -227,8 +227,8 @@ fn jobs_share_a_checkpoint_directory() {
     let shared = Arc::new(storage.clone());
     let other = Opening::new(shared, Path::new(ROOT), "another", "pid 43", &StartFrom::Latest).unwrap();
     assert!(other.restored().is_none());
-    let mut other = other.begin(1).unwrap();
-    other.end(&JobEnd::Finished, Retention::default()).unwrap();
+    let other = other.begin(1).unwrap();
+    end(other, &JobEnd::Finished, Retention::default()).unwrap();
     check_content(&storage, &chk(1));
 }
 
@@ -309,7 +309,7 @@ fn a_job_goes_on_on_real_files() {
     drop(store);
     assert_eq!(opening(&StartFrom::Latest).start().snapshot(), Some(&*dir));
     assert_eq!(check_content(&StorageOf(&storage), &dir), CheckpointId(3));
-    opening(&StartFrom::Latest).begin(1).unwrap().end(&JobEnd::Finished, Retention::default()).unwrap();
+    end(opening(&StartFrom::Latest).begin(1).unwrap(), &JobEnd::Finished, Retention::default()).unwrap();
     assert!(storage.stat(&dir).is_err());
 }
 

@@ -94,7 +94,8 @@ pub trait Sink: Clone + Send + 'static {
     /// The attempt fails; the restart strategy decides by the error's class.
     fn write(&mut self, record: <Self::In as Record>::Ref<'_>) -> Result<(), ConnectorError>;
 
-    /// Time has passed: called now and then, at the returned moment at the latest.
+    /// Time has passed. Called when the subtask starts, and again at the returned moment or a little later; a sink
+    /// that returns `None` is not called again.
     ///
     /// # Errors
     /// As for [`Sink::write`].

@@ -12,9 +12,13 @@ use parking_lot::Mutex;
 use std::io::{self, ErrorKind, Write};
 use std::marker::PhantomData;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Bytes that a subtask collects before it writes.
 const BUFFER: usize = 64 << 10;
+
+/// How long a record may wait for others to be written with.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 type Stream = Arc<Mutex<Box<dyn Write + Send>>>;
 
@@ -116,9 +120,9 @@ impl<T: Record, E: Encode<T>> Sink for StdoutSink<T, E> {
         if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
     }
 
-    fn tick(&mut self, _now: Moment) -> Result<Option<Moment>, ConnectorError> {
+    fn tick(&mut self, now: Moment) -> Result<Option<Moment>, ConnectorError> {
         self.flush()?;
-        Ok(None)
+        Ok(Some(now.saturating_add(PATIENCE)))
     }
 
     fn pre_commit(&mut self, _epoch: Epoch) -> Result<PreCommit<()>, ConnectorError> {
@@ -167,7 +171,7 @@ mod tests {
         assert!(sink.pre_commit(epoch(1)).unwrap().work.is_none());
         assert_eq!(*kept.0.lock(), b"a\nb\n");
         sink.write("c").unwrap();
-        sink.tick(Moment::ZERO).unwrap();
+        assert_eq!(sink.tick(Duration::from_secs(1)).unwrap(), Some(Duration::from_millis(1100)));
         assert_eq!(*kept.0.lock(), b"a\nb\nc\n");
         assert_eq!(counters.records_out.get(), 3);
     }

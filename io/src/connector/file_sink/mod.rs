@@ -206,7 +206,7 @@ impl<T: Record, E: Encode<T>> Sink for FileSink<T, E> {
     }
 
     fn tick(&mut self, now: Moment) -> Result<Option<Moment>, ConnectorError> {
-        self.running()?.tick(now)
+        self.running()?.tick(now).map(Some)
     }
 
     fn pre_commit(&mut self, epoch: Epoch) -> Result<PreCommit<FileState>, ConnectorError> {

@@ -34,6 +34,11 @@ impl Rolling {
         activity.first.saturating_add(self.age).min(activity.last.saturating_add(self.inactivity))
     }
 
+    /// A moment before which no file that is begun after `now` is due.
+    pub(super) fn earliest(&self, now: Moment) -> Moment {
+        now.saturating_add(self.age.min(self.inactivity))
+    }
+
     /// How many bytes may wait in memory in front of a file of `len` bytes before somebody has to look.
     pub(super) fn room(&self, len: u64, buffer: usize) -> usize {
         let left = self.size.saturating_sub(len);

@@ -195,20 +195,20 @@ impl Writer {
         Ok(())
     }
 
-    /// Closes a file that is old enough; says when to look again.
-    pub fn tick(&mut self, now: Moment) -> Result<Option<Moment>, ConnectorError> {
+    /// Closes a file that is old enough; says when to look again: early enough for a file that is begun at once.
+    pub fn tick(&mut self, now: Moment) -> Result<Moment, ConnectorError> {
         let any = self.count();
-        let Some(activity) = &mut self.activity else { return Ok(None) };
+        let Some(activity) = &mut self.activity else { return Ok(self.rolling.earliest(now)) };
         if any {
             activity.last = now;
         }
         let due = self.rolling.due(*activity);
         if due > now {
-            return Ok(Some(due));
+            return Ok(due);
         }
         self.flush()?;
         self.close()?;
-        Ok(None)
+        Ok(self.rolling.earliest(now))
     }
 
     pub fn pre_commit(&mut self, epoch: Epoch) -> Result<PreCommit<FileState>, ConnectorError> {

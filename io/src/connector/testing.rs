@@ -5,7 +5,7 @@ use crate::counters::Counters;
 use crate::emit::Emit;
 use crate::record::Record;
 use crate::source::SourceContext;
-use crate::storage::Storage;
+use crate::storage::{MemoryStorage, Storage};
 use crate::waker::Waker;
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ impl Scene {
     pub fn new(parallelism: usize) -> Self {
         Self {
             parallelism,
-            storage: Arc::new(nowhere::Nowhere),
+            storage: Arc::new(MemoryStorage::new()),
             clock: Arc::new(ManualClock::new()),
             counters: Arc::default(),
         }
@@ -61,55 +61,6 @@ impl Scene {
     }
 }
 
-mod nowhere {
-    use crate::storage::*;
-    use std::path::{Path, PathBuf};
-
-    pub struct Nowhere;
-
-    impl Storage for Nowhere {
-        fn create(&self, _: &Path) -> Result<Box<dyn WriteFile>> {
-            unreachable!()
-        }
-        fn append(&self, _: &Path, _: u64) -> Result<Box<dyn WriteFile>> {
-            unreachable!()
-        }
-        fn open(&self, _: &Path) -> Result<Box<dyn ReadFile>> {
-            unreachable!()
-        }
-        fn rename(&self, _: &Path, _: &Path) -> Result<()> {
-            unreachable!()
-        }
-        fn publish(&self, _: &Path, _: &[u8]) -> Result<()> {
-            unreachable!()
-        }
-        fn remove(&self, _: &Path) -> Result<()> {
-            unreachable!()
-        }
-        fn remove_dir(&self, _: &Path) -> Result<()> {
-            unreachable!()
-        }
-        fn create_dir_all(&self, _: &Path) -> Result<()> {
-            unreachable!()
-        }
-        fn list(&self, _: &Path) -> Result<Vec<Entry>> {
-            unreachable!()
-        }
-        fn sync_dir(&self, _: &Path) -> Result<()> {
-            unreachable!()
-        }
-        fn stat(&self, _: &Path) -> Result<Stat> {
-            unreachable!()
-        }
-        fn canonical(&self, _: &Path) -> Result<PathBuf> {
-            unreachable!()
-        }
-        fn try_lock(&self, _: &Path, _: &str) -> Result<Option<Box<dyn Lock>>> {
-            unreachable!()
-        }
-    }
-}
-
 /// The surroundings of a sink's subtask, with its counters.
 pub(crate) fn sink_context(subtask: usize, parallelism: usize) -> (crate::sink::SinkContext, Arc<Counters>) {
     let counters = Arc::<Counters>::default();
@@ -119,7 +70,7 @@ pub(crate) fn sink_context(subtask: usize, parallelism: usize) -> (crate::sink::
         job_id: "0123456789abcdef0123456789abcdef".to_owned(),
         line: 1,
         checkpointing: true,
-        storage: Arc::new(crate::storage::MemoryStorage::new()),
+        storage: Arc::new(MemoryStorage::new()),
         clock: Arc::new(ManualClock::new()),
         counters: Arc::clone(&counters),
     };

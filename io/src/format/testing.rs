@@ -29,3 +29,48 @@ pub(crate) fn cuts<S: Splitter>(text: &[u8], chunk: usize) -> Vec<(usize, usize)
     }
     cuts
 }
+
+/// The contents of the CSV records of a text, blank lines and a last record with an open quote left out; by the
+/// grammar a byte at a time.
+pub(crate) fn whole_records(text: &[u8]) -> Vec<&[u8]> {
+    let (cuts, open) = csv_model(text);
+    let whole = cuts.len() - usize::from(open);
+    let contents = cuts[..whole].iter().map(|(begin, end)| {
+        let record = &text[*begin..*end];
+        match record.strip_suffix(b"\n") {
+            Some(line) => line.strip_suffix(b"\r").unwrap_or(line),
+            None => record,
+        }
+    });
+    contents.filter(|content| !content.is_empty()).collect()
+}
+
+/// Where each CSV record begins and ends, and whether a quote is open at the end: the grammar, a byte at a time.
+pub(crate) fn csv_model(text: &[u8]) -> (Vec<(usize, usize)>, bool) {
+    let (mut ends, mut begin) = (Vec::new(), 0);
+    let (mut first, mut quoted, mut closing) = (true, false, false);
+    for (at, &byte) in text.iter().enumerate() {
+        if quoted && !closing {
+            closing = byte == b'"';
+            continue;
+        }
+        if closing && byte == b'"' {
+            closing = false;
+            continue;
+        }
+        (quoted, closing) = (false, false);
+        match byte {
+            b'"' if first => (quoted, first) = (true, false),
+            b',' => first = true,
+            b'\n' => {
+                ends.push((begin, at + 1));
+                (begin, first) = (at + 1, true);
+            }
+            _ => first = false,
+        }
+    }
+    if begin < text.len() {
+        ends.push((begin, text.len()));
+    }
+    (ends, quoted && !closing)
+}

@@ -1,7 +1,7 @@
 //! CSV against RFC 4180 by hand, against a byte-at-a-time model of the grammar, and against `csv-core`.
 
 use super::*;
-use crate::format::testing::{cuts, split};
+use crate::format::testing::{csv_model as model, cuts, split};
 use crate::format::{Borders, Splitter};
 use crate::record::{Record, Row};
 use proptest::prelude::*;
@@ -66,36 +66,6 @@ fn a_record_round_trips_with_its_place() {
     let bytes = CsvLine::encode(line.view());
     let row = Row::<CsvLine>::parse(&bytes).unwrap();
     assert_eq!(CsvLine::own(row.view()), line);
-}
-
-/// The grammar of the module page, a byte at a time.
-fn model(text: &[u8]) -> (Vec<(usize, usize)>, bool) {
-    let (mut ends, mut begin) = (Vec::new(), 0);
-    let (mut first, mut quoted, mut closing) = (true, false, false);
-    for (at, &byte) in text.iter().enumerate() {
-        if quoted && !closing {
-            closing = byte == b'"';
-            continue;
-        }
-        if closing && byte == b'"' {
-            closing = false;
-            continue;
-        }
-        (quoted, closing) = (false, false);
-        match byte {
-            b'"' if first => (quoted, first) = (true, false),
-            b',' => first = true,
-            b'\n' => {
-                ends.push((begin, at + 1));
-                (begin, first) = (at + 1, true);
-            }
-            _ => first = false,
-        }
-    }
-    if begin < text.len() {
-        ends.push((begin, text.len()));
-    }
-    (ends, quoted && !closing)
 }
 
 /// Bytes that matter to the grammar, and one that does not.

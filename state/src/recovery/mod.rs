@@ -142,6 +142,13 @@ impl Plan {
 /// # Errors
 /// [`Refusal::LineageMissing`] when the record of the lines is gone while checkpoints are there.
 pub fn plan(facts: &Facts, request: &Request) -> Result<Plan, Refusal> {
+    let mut plan = decide(facts, request)?;
+    let chosen = plan.start.snapshot().map(Path::to_owned);
+    plan.leftovers.retain(|&id| chosen.as_ref() != Some(&facts.dir.checkpoint(id)));
+    Ok(plan)
+}
+
+fn decide(facts: &Facts, request: &Request) -> Result<Plan, Refusal> {
     let line = facts.lineage.as_ref();
     match (request, line) {
         (Request::Fresh, _) => Ok(new_line(facts, Start::Empty(Reason::Fresh))),
@@ -192,10 +199,7 @@ fn new_line(facts: &Facts, start: Start) -> Plan {
         && let Some(ended) = &facts.lineage
     {
         let done = facts.checkpoints.iter().filter(|c| c.complete && ended.holds(c.id)).map(|c| c.id);
-        plan.leftovers.extend(done.filter(|&id| {
-            let dir = facts.dir.checkpoint(id);
-            ended.has_done_with(&dir) && plan.start.snapshot() != Some(&dir)
-        }));
+        plan.leftovers.extend(done.filter(|&id| ended.has_done_with(&facts.dir.checkpoint(id))));
     }
     plan
 }

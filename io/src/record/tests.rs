@@ -119,10 +119,7 @@ fn a_list_gives_its_items_owned_or_encoded() {
             assert_eq!(list.iter().len(), items.len());
             assert_eq!(list.to_vec(), items);
             assert!(list.into_iter().eq(items.iter().map(T::view)));
-            for index in 0..items.len() {
-                assert_eq!(list.get(index), Some(items[index].view()));
-            }
-            assert_eq!(list.get(items.len()), None);
+            assert!((0..=items.len()).all(|index| list.get(index) == items.get(index).map(T::view)));
         }
         assert_eq!(owned, encoded);
         assert_eq!(format!("{encoded:?}"), format!("{items:?}"));

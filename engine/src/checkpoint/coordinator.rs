@@ -36,6 +36,8 @@ pub struct Coordinator<A> {
     config: Checkpointing,
     next_id: CheckpointId,
     subtasks: Subtasks,
+    /// Subtasks that reached their end of data before the whole attempt ran.
+    ended_early: BTreeSet<SubtaskId>,
     schedule: Option<Schedule>,
     requests: Requests,
     /// In order of ids.
@@ -102,6 +104,7 @@ impl<A: Clone> Coordinator<A> {
         Self {
             next_id: CheckpointId::FIRST,
             subtasks: Subtasks::default(),
+            ended_early: BTreeSet::new(),
             schedule: None,
             requests: Requests::default(),
             pending: Vec::new(),
@@ -183,14 +186,19 @@ impl<A: Clone> Coordinator<A> {
     }
 
     fn started(&mut self, now: Moment, tasks: Vec<TaskInfo>, seed: u64, actions: &mut Vec<Action<A>>) {
+        let ended = std::mem::take(&mut self.ended_early);
         self.attempt_ended(now, actions);
         self.subtasks = Subtasks::new(tasks);
+        for subtask in ended {
+            self.subtasks.advance(subtask, Progress::Ended);
+        }
         self.schedule = Schedule::start(now, &self.config, seed);
     }
 
     /// CP-21: nothing of this attempt is waited for any more, except what may already be durable.
     fn attempt_ended(&mut self, now: Moment, actions: &mut Vec<Action<A>>) {
         self.subtasks = Subtasks::default();
+        self.ended_early.clear();
         self.schedule = None;
         self.final_retry = FinalRetry::default();
         self.pending.iter_mut().for_each(Pending::orphan);
@@ -259,6 +267,9 @@ impl<A: Clone> Coordinator<A> {
     /// No barrier may come to this subtask any more, so it is triggered directly for whatever still misses it. If it
     /// has seen the barrier after all, and its acknowledgement is under way, it ignores the trigger (BR-10).
     fn end_of_data(&mut self, subtask: SubtaskId, actions: &mut Vec<Action<A>>) {
+        if self.subtasks.is_empty() {
+            self.ended_early.insert(subtask);
+        }
         if !self.subtasks.advance(subtask, Progress::Ended) {
             return;
         }

@@ -139,7 +139,9 @@ pub enum Input<A> {
         failure: CheckpointFailure,
     },
     /// A subtask has processed and flushed everything and has forwarded its end of data (CP-31, step 3). It still
-    /// answers triggers, which now reach it directly, and waits to be allowed to finish.
+    /// answers triggers, which now reach it directly, and waits to be allowed to finish. May come before
+    /// [`Input::Started`], while other subtasks of the attempt are still being deployed, but not from an attempt that
+    /// has ended.
     EndOfData {
         /// The subtask.
         subtask: SubtaskId,

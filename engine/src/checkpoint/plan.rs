@@ -48,6 +48,11 @@ impl Subtasks {
         Self(tasks.into_iter().map(subtask).collect())
     }
 
+    /// Whether no attempt runs.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Moves a subtask forward; says whether it was not there yet.
     pub(super) fn advance(&mut self, id: SubtaskId, to: Progress) -> bool {
         match self.0.get_mut(&id) {

@@ -113,6 +113,23 @@ fn cp_31_the_final_checkpoint_is_triggered_at_once() {
 }
 
 #[test]
+fn cp_31_a_subtask_may_reach_its_end_before_the_whole_attempt_runs() {
+    tell(
+        &every_second(),
+        "end 0
+         end 1
+         start s0 1    => trigger 1 last [0 1]
+         ack 1 0 ended
+         fail          => abort 1 [] AttemptEnded; discard 1 [0]
+         end 1
+         fail
+         end 0
+         start s0 1
+         end 1         => trigger 2 last [0 1]",
+    );
+}
+
+#[test]
 fn cp_31_a_snapshot_from_before_the_end_does_not_cover_it() {
     // The barrier passed before the end, its acknowledgement comes after it.
     tell(

@@ -41,6 +41,7 @@ pub(super) struct Observer {
     pause_end: Option<Moment>,
     pub(super) pending: BTreeMap<u64, Watched>,
     pub(super) subtasks: BTreeMap<SubtaskId, Watchee>,
+    ended_early: BTreeSet<SubtaskId>,
     queue: VecDeque<Ticket>,
     pub(super) unanswered: BTreeSet<Ticket>,
     stops: BTreeSet<Ticket>,
@@ -61,19 +62,21 @@ impl Observer {
             Input::Started { tasks, .. } => {
                 let watchee = |info: &TaskInfo| Watchee {
                     info: info.clone(),
-                    ended: false,
+                    ended: self.ended_early.contains(&info.subtask),
                     covered: false,
                     released: info.finished,
                     finished: info.finished,
                 };
+                let subtasks = tasks.iter().map(|info| (info.subtask, watchee(info))).collect();
                 self.attempt_ended();
-                self.subtasks = tasks.iter().map(|info| (info.subtask, watchee(info))).collect();
+                self.subtasks = subtasks;
                 (self.running, self.started, self.periodic, self.pause_end) = (true, now, 0, None);
             }
             Input::Ack { id, subtask, payload, ended, .. } => self.acked(id.0, *subtask, *payload, *ended),
-            Input::EndOfData { subtask } => {
-                self.subtasks.get_mut(subtask).into_iter().for_each(|s| s.ended = true);
-            }
+            Input::EndOfData { subtask } => match self.subtasks.get_mut(subtask) {
+                Some(watchee) => watchee.ended = true,
+                None => _ = self.ended_early.insert(*subtask),
+            },
             Input::Finished { subtask } => {
                 self.subtasks
                     .get_mut(subtask)
@@ -96,6 +99,7 @@ impl Observer {
 
     fn attempt_ended(&mut self) {
         self.running = false;
+        self.ended_early.clear();
         self.subtasks.clear();
         self.pending.values_mut().for_each(|p| p.orphan = true);
     }

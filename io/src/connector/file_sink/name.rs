@@ -4,6 +4,7 @@
 //! hidden from readers, and marked with its owner, so that a start clears away what its own line left and nothing else.
 
 use crate::record::Record;
+use crate::sink::SinkContext;
 
 /// One output file, by the parts of its name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Record)]
@@ -15,7 +16,7 @@ pub struct Part {
     pub number: u64,
     /// What follows the number: `.txt`, `.csv`, or nothing.
     pub suffix: String,
-    /// Who writes it: `<job id>.<line>`.
+    /// Who writes it: `<job id>.<line>`, or `<job id>.once` without checkpoints.
     pub owner: String,
 }
 
@@ -33,9 +34,10 @@ impl Part {
     }
 }
 
-/// The owner's mark in hidden names.
-pub(super) fn owner(job_id: &str, line: u64) -> String {
-    format!("{job_id}.{line}")
+/// The owner's mark in hidden names. A run without checkpoints has a mark of its own: it knows of no checkpoint whose
+/// files it must keep, so it must not take any for its own.
+pub(super) fn owner(cx: &SinkContext) -> String {
+    if cx.checkpointing { format!("{}.{}", cx.job_id, cx.line) } else { format!("{}.once", cx.job_id) }
 }
 
 /// A hidden name of this owner that stands for no part; to see whether a directory can be written to.
@@ -63,9 +65,10 @@ pub(super) fn numbers(name: &str) -> Option<(u32, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connector::testing::sink_context;
 
     fn part() -> Part {
-        Part { subtask: 3, number: 12, suffix: ".csv".into(), owner: owner("0af1", 2) }
+        Part { subtask: 3, number: 12, suffix: ".csv".into(), owner: "0af1.2".into() }
     }
 
     #[test]
@@ -77,14 +80,22 @@ mod tests {
     #[test]
     fn an_owner_knows_its_own_files_and_no_others() {
         let hidden = part().hidden();
-        assert!(is_uncommitted_of(&hidden, &owner("0af1", 2)));
+        assert!(is_uncommitted_of(&hidden, "0af1.2"));
         assert!(is_uncommitted_of(&probe("0af1.2"), "0af1.2"));
-        for other in [owner("0af1", 1), owner("0af1", 22), owner("af1", 2), owner("0af2", 2)] {
-            assert!(!is_uncommitted_of(&hidden, &other), "{other}");
+        for other in ["0af1.1", "0af1.22", "af1.2", "0af2.2", "0af1.once"] {
+            assert!(!is_uncommitted_of(&hidden, other), "{other}");
         }
         for name in ["part-3-12.csv", ".other.0af1.2.uncommitted", "part-0-0.0af1.2.uncommitted"] {
             assert!(!is_uncommitted_of(name, "0af1.2"), "{name}");
         }
+    }
+
+    #[test]
+    fn the_owner_is_the_line_of_checkpoints_or_a_run_without() {
+        let cx = sink_context(0, 1).0;
+        assert_eq!(owner(&cx), "0123456789abcdef0123456789abcdef.1");
+        let cx = SinkContext { checkpointing: false, ..cx };
+        assert_eq!(owner(&cx), "0123456789abcdef0123456789abcdef.once");
     }
 
     #[test]

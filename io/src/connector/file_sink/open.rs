@@ -21,7 +21,7 @@ pub(super) fn prepare(
     retained: &[FileState],
 ) -> Result<(), ConnectorError> {
     let storage = &*cx.storage;
-    let owner = owner(&cx.job_id, cx.line);
+    let owner = owner(cx);
     for state in restored {
         let Some(part) = state.part() else { continue };
         let found = find(storage, dir, part).map_err(refused)?;

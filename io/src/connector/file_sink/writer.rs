@@ -64,7 +64,7 @@ impl Writer {
             names: Arc::<Names>::default(),
         };
         Self {
-            owner: owner(&cx.job_id, cx.line),
+            owner: owner(&cx),
             directory,
             suffix: suffix.to_owned(),
             rolling,

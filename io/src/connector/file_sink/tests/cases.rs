@@ -5,9 +5,9 @@ use crate::connector::FileSink;
 use crate::connector::testing::sink_context;
 use crate::error::Class;
 use crate::id::CheckpointId;
-use crate::sink::Sink;
+use crate::sink::{Epoch, Sink, SinkContext};
 use crate::storage::fault::{Fault, FaultStorage, Op};
-use crate::storage::{MemoryStorage, Storage, read_all};
+use crate::storage::{DiskStorage, MemoryStorage, Storage, read_all};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -234,11 +234,42 @@ fn ruling_5_leftovers_of_the_own_line_are_removed_and_no_others() {
     put(&memory, &other_line, b"x");
     let name = |n| format!(".part-0-{n}.{JOB}.1.uncommitted");
     assert_eq!(hidden(&memory).len(), 3);
-    let cx = crate::sink::SinkContext { storage: Arc::new(memory.clone()), ..sink_context(0, 1).0 };
+    let cx = SinkContext { storage: Arc::new(memory.clone()), ..sink_context(0, 1).0 };
     setting.sink.clone().prepare(&cx, &[], &retained.state).unwrap();
     assert_eq!(hidden(&memory), [name(0), other_line.clone()]);
     setting.sink.clone().prepare(&cx, &[], &[]).unwrap();
     assert_eq!(hidden(&memory), [other_line]);
+}
+
+/// Ruling 7: without checkpoints everything is committed once, at the end; what a crash left of such a run is cleared
+/// away by the next, and files that a checkpoint of the same job counts on are not.
+#[test]
+fn ruling_7_a_run_without_checkpoints() {
+    let (memory, setting) = memory();
+    let mut attempt = setting.start(&Snapshot::default()).unwrap();
+    attempt.write(1).unwrap();
+    drop(attempt.barrier(true).unwrap());
+    let pending = hidden(&memory);
+
+    let once =
+        || SinkContext { checkpointing: false, storage: Arc::new(memory.clone()), ..sink_context(0, 1).0 };
+    for crashes in [true, false] {
+        let mut sink = FileSink::<String, _>::lines(DIR).roll_size(8);
+        sink.prepare(&once(), &[], &[]).unwrap();
+        sink.open(once(), vec![]).unwrap();
+        for n in 10..15 {
+            sink.write(&line(n)).unwrap();
+        }
+        assert_eq!(visible(&memory), Vec::<String>::new());
+        if crashes {
+            continue;
+        }
+        let sealed = sink.pre_commit(Epoch { id: CheckpointId::FIRST, close: true }).unwrap();
+        sealed.work.unwrap()().unwrap();
+        sink.commit(CheckpointId::FIRST).unwrap();
+    }
+    assert_eq!(visible_lines(&memory.crash_image(1)), lines(10..15));
+    assert_eq!(hidden(&memory), pending);
 }
 
 /// Ruling 5: a checkpoint of another line is started from twice, its files are neither cut nor renamed away.
@@ -498,4 +529,51 @@ fn a_sink_that_was_not_opened_says_so() {
     let mut sink: Lined = FileSink::lines(DIR);
     assert!(sink.write("x").unwrap_err().to_string().contains("not opened"));
     assert!(sink.commit(CheckpointId(1)).is_err());
+}
+
+/// The same on the machine's own files: a kill in the middle of a file, a torn tail, a restart, a second run.
+#[test]
+fn on_a_real_disk() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("deep/out");
+    let context = || SinkContext { storage: Arc::new(DiskStorage::new()), ..sink_context(0, 1).0 };
+    let start = |restored: &[_], id| {
+        let mut sink = FileSink::<(Vec<u8>, i64), _>::csv(&out);
+        sink.prepare(&context(), restored, &[]).unwrap();
+        sink.open(context(), restored.to_vec()).unwrap();
+        sink.commit(CheckpointId(id)).unwrap();
+        sink
+    };
+    let checkpoint = |sink: &mut FileSink<(Vec<u8>, i64), _>, id, close| {
+        let sealed = sink.pre_commit(Epoch { id: CheckpointId(id), close }).unwrap();
+        if let Some(work) = sealed.work {
+            work().unwrap();
+        }
+        sealed.state
+    };
+    let mut first = start(&[], 0);
+    first.write((b"a,b", 1)).unwrap();
+    let state = checkpoint(&mut first, 1, false);
+    first.commit(CheckpointId(1)).unwrap();
+    first.write((b"lost", 2)).unwrap();
+    checkpoint(&mut first, 2, false);
+    drop(first);
+
+    let mut second = start(&state, 1);
+    second.write((b"c", -2)).unwrap();
+    checkpoint(&mut second, 2, true);
+    second.commit(CheckpointId(2)).unwrap();
+    drop(second);
+    assert_eq!(std::fs::read_to_string(out.join("part-0-0.csv")).unwrap(), "\"a,b\",1\nc,-2\n");
+
+    let mut third = start(&[], 0);
+    third.write((b"d", 3)).unwrap();
+    checkpoint(&mut third, 1, true);
+    third.commit(CheckpointId(1)).unwrap();
+    let mut names: Vec<_> = std::fs::read_dir(&out)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["part-0-0.csv", "part-0-1.csv"]);
 }

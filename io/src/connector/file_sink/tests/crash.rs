@@ -1,12 +1,16 @@
 //! A crash at every storage operation: what is visible at the end is each record once, whatever happened.
 
 use super::harness::*;
+use crate::clock::Clock;
 use crate::connector::FileSink;
 use crate::error::ConnectorError;
+use crate::sink::Sink;
 use crate::storage::MemoryStorage;
 use crate::storage::fault::{Crash, Fault, FaultStorage, Op, is_crash};
+use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 const RECORDS: u64 = 60;
 const PARALLELISM: [usize; 3] = [1, 3, 2];
@@ -195,5 +199,94 @@ fn recover_twice_from_one_checkpoint() {
             last.checkpoint(true, &mut durable).unwrap();
             check_end(&memory, &format!("{records} records, then {then}"));
         }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Write(u64),
+    Checkpoint {
+        close: bool,
+    },
+    /// A barrier whose work is done in part, or not at all, and which is then given up.
+    Decline {
+        works: usize,
+    },
+    Tick,
+    /// The attempt fails; the next one runs at this parallelism.
+    Restart(usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (1..9_u64).prop_map(Step::Write),
+        4 => any::<bool>().prop_map(|close| Step::Checkpoint { close }),
+        1 => (0..3_usize).prop_map(|works| Step::Decline { works }),
+        1 => Just(Step::Tick),
+        1 => (1..4_usize).prop_map(Step::Restart),
+    ]
+}
+
+/// Goes through the steps from where it stands; an error ends the attempt, and the step is over.
+fn play(
+    steps: &mut std::slice::Iter<'_, Step>,
+    storage: &FaultStorage,
+    parallelism: &mut usize,
+    durable: &mut Snapshot,
+) -> Result<(), ConnectorError> {
+    let setting = |parallelism| Setting {
+        sink: FileSink::lines(DIR).roll_size(16).roll_after(Duration::from_secs(9)),
+        parallelism,
+        ..Setting::new(Arc::new(storage.clone()))
+    };
+    let mut attempt = setting(*parallelism).start(durable)?;
+    for step in steps {
+        match step {
+            Step::Write(n) => attempt.write(*n)?,
+            Step::Checkpoint { close } => attempt.checkpoint(*close, durable)?,
+            Step::Decline { works } => {
+                attempt.barrier(false)?.1.into_iter().take(*works).try_for_each(|work| work())?;
+            }
+            Step::Tick => {
+                attempt.clock.advance(Duration::from_secs(5));
+                let now = attempt.clock.now();
+                attempt.sinks.iter_mut().try_for_each(|sink| sink.tick(now).map(drop))?;
+            }
+            Step::Restart(next) => {
+                *parallelism = *next;
+                drop(attempt);
+                attempt = setting(*parallelism).start(durable)?;
+            }
+        }
+    }
+    attempt.checkpoint(true, durable)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Any history of writes, checkpoints, rescalings, kills and power cuts, several in one history.
+    #[test]
+    fn any_history_shows_each_record_once(
+        steps in prop::collection::vec(step(), 1..30),
+        crashes in prop::collection::vec((0..150_u64, 0..3_usize, any::<bool>(), any::<u64>()), 0..4),
+    ) {
+        let mut memory = MemoryStorage::new();
+        let (mut durable, mut parallelism) = (Snapshot::default(), 1);
+        let mut steps = steps.iter();
+        for (k, how, power_cut, seed) in crashes {
+            let storage = FaultStorage::new(Arc::new(memory.clone()));
+            storage.crash_at(k, [Crash::Before, Crash::Torn, Crash::After][how]);
+            if let Err(error) = play(&mut steps, &storage, &mut parallelism, &mut durable) {
+                prop_assert!(is_crash(&error), "{}", error);
+            }
+            memory = if power_cut { memory.crash_image(seed) } else { memory.kill_image() };
+            let seen = visible_lines(&memory);
+            prop_assert!(seen.len() as u64 <= durable.position);
+        }
+        let storage = FaultStorage::new(Arc::new(memory.clone()));
+        play(&mut steps, &storage, &mut parallelism, &mut durable).unwrap();
+        prop_assert_eq!(visible_lines(&memory), lines(0..durable.position));
+        prop_assert_eq!(hidden(&memory), Vec::<String>::new());
     }
 }

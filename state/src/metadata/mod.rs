@@ -11,13 +11,10 @@ use crate::operator_id::OperatorId;
 use millstream_io::id::CheckpointId;
 use std::sync::Arc;
 
-mod assemble;
 mod encode;
 mod parse;
 #[cfg(test)]
 mod tests;
-
-pub use assemble::{CheckpointInfo, OperatorShape, assemble};
 
 /// Name of the file that makes a checkpoint complete.
 pub const METADATA_FILE: &str = "_metadata";

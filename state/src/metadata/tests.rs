@@ -128,45 +128,6 @@ fn file_names_stay_inside_the_checkpoint() {
     }
 }
 
-#[test]
-fn assemble_sorts_parts_to_operators_and_subtasks() {
-    let sample = sample();
-    let shapes: Vec<_> = sample
-        .operators
-        .iter()
-        .map(|o| OperatorShape {
-            id: o.id,
-            uid: o.uid.clone(),
-            name: o.name.clone(),
-            parallelism: Parallelism::new(o.parallelism() as i64, Some(i64::from(o.max_parallelism)))
-                .unwrap(),
-            states: o.states.clone(),
-            lists: o.lists.clone(),
-        })
-        .collect();
-    let info = CheckpointInfo {
-        checkpoint: sample.checkpoint,
-        kind: sample.kind,
-        job_name: sample.job_name.clone(),
-        line: sample.line,
-        trigger_ms: sample.trigger_ms,
-        completed_ms: sample.completed_ms,
-        counters: sample.counters,
-    };
-    let part = |operator: usize, subtask: usize, file: Option<usize>| {
-        let state = sample.operators[operator].subtasks[subtask].clone();
-        let operators = vec![(sample.operators[operator].id, state)];
-        let file = file.map(|n| sample.files[n].clone());
-        (subtask, crate::snapshot::WrittenSnapshot { operators, file })
-    };
-    // In an order in which acknowledgements might come in.
-    let parts = [part(1, 0, Some(0)), part(0, 0, None), part(1, 1, Some(1))];
-    assert_eq!(assemble(info.clone(), &shapes, parts), sample);
-    let missing =
-        std::panic::catch_unwind(|| assemble(info, &shapes, [part(1, 0, Some(0)), part(0, 0, None)]));
-    assert!(missing.is_err(), "CP-25: complete only with all parts");
-}
-
 prop_compose! {
     fn any_handle(files: Vec<FileEntry>)(
         inline in prop::collection::vec(any::<u8>(), 0..40),

@@ -10,7 +10,7 @@ mod tests;
 mod write;
 
 pub use read::SnapshotReader;
-pub use write::{WriteOptions, WrittenSnapshot, data_file_name, write};
+pub use write::{WriteOptions, WrittenSnapshot, write};
 
 use crate::keyed::KeyedSnapshot;
 use crate::operator_id::OperatorId;

@@ -1,12 +1,10 @@
 //! Reading state back: only the bytes that are needed, and none whose checksum is wrong.
 
-use crate::assign::ListAssignment;
 use crate::error::{FormatError, StateError};
 use crate::key_group::KeyGroup;
 use crate::keyed::RestoreError;
 use crate::metadata::{Handle, KeyedHandle, ListHandle, METADATA_FILE};
 use millstream_io::storage::{ReadFile, Storage};
-use millstream_io::{Record, Row};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,40 +42,14 @@ impl SnapshotReader {
         Ok(())
     }
 
-    /// The elements of a list.
-    ///
-    /// # Errors
-    /// As for [`SnapshotReader::groups`].
-    pub fn list<T: Record>(&mut self, handle: &ListHandle) -> Result<Vec<T>, StateError> {
-        self.list_as(handle, |element| Row::<T>::parse(element).ok().map(|row| T::own(row.view())))
-    }
-
-    /// The elements of a list as they are encoded, for who gives them out without knowing their type.
+    /// The elements of a list as they are encoded.
     ///
     /// # Errors
     /// As for [`SnapshotReader::groups`].
     pub fn encoded_list(&mut self, handle: &ListHandle) -> Result<Vec<Vec<u8>>, StateError> {
-        self.list_as(handle, |element| Some(element.to_vec()))
-    }
-
-    fn list_as<T>(
-        &mut self,
-        handle: &ListHandle,
-        decode: impl Fn(&[u8]) -> Option<T>,
-    ) -> Result<Vec<T>, StateError> {
         let path = self.path_of(&handle.data);
         let bytes = self.bytes(&handle.data, 0, handle.data.len(), handle.crc)?;
-        elements(bytes, handle.elements, decode).map_err(|source| StateError::Damaged { path, source })
-    }
-
-    /// The lists of all old subtasks, in their order: what [`redistribute`](crate::redistribute::redistribute) takes.
-    ///
-    /// # Errors
-    /// As for [`SnapshotReader::groups`].
-    pub fn lists<T: Record>(&mut self, assigned: &ListAssignment) -> Result<Vec<Vec<T>>, StateError> {
-        let mut of =
-            |old: &Option<ListHandle>| old.as_ref().map_or(Ok(Vec::new()), |handle| self.list(handle));
-        assigned.old.iter().map(&mut of).collect()
+        elements(bytes, handle.elements).map_err(|source| StateError::Damaged { path, source })
     }
 
     /// The file that the bytes of a handle are in.
@@ -153,7 +125,7 @@ fn slice(bytes: &[u8], offset: u64, len: u64) -> Option<&[u8]> {
     bytes.get(begin..begin.checked_add(usize::try_from(len).ok()?)?)
 }
 
-fn elements<T>(bytes: &[u8], count: u64, decode: impl Fn(&[u8]) -> Option<T>) -> Result<Vec<T>, FormatError> {
+fn elements(bytes: &[u8], count: u64) -> Result<Vec<Vec<u8>>, FormatError> {
     let mut all = Vec::new();
     let mut rest = bytes;
     let bad = |rest: &[u8], problem| {
@@ -164,10 +136,7 @@ fn elements<T>(bytes: &[u8], count: u64, decode: impl Fn(&[u8]) -> Option<T>) ->
         let Some((element, behind)) = split_element(rest) else {
             return Err(bad(rest, "an element goes beyond the end"));
         };
-        match decode(element) {
-            Some(element) => all.push(element),
-            None => return Err(bad(rest, "an element is not of the type that the list is said to hold")),
-        }
+        all.push(element.to_vec());
         rest = behind;
     }
     if all.len() as u64 == count {

@@ -43,12 +43,8 @@ impl WrittenSnapshot {
     }
 }
 
-/// The name of a subtask's file in a checkpoint's directory.
-pub fn data_file_name(task: usize, subtask: usize) -> String {
-    format!("state-{task}-{subtask}")
-}
-
-/// Writes a snapshot into the directory `dir` of a checkpoint, as file `name` unless it is small. The content is
+/// Writes a snapshot into the directory `dir` of a checkpoint, as file `name` (plain, not beginning
+/// with a dot or an underscore) unless it is small. The content is
 /// durable on return; the file's name becomes so when the checkpoint is published.
 ///
 /// # Errors

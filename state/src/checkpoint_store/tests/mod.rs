@@ -7,12 +7,10 @@ mod start;
 
 use super::*;
 use crate::OperatorId;
-use crate::key_group::{KeyGroup, Parallelism};
+use crate::key_group::KeyGroup;
 use crate::keyed::{GroupChunk, KeyedSnapshot};
-use crate::metadata::{CheckpointInfo, LineCounters, OperatorShape, SnapshotKind, assemble};
-use crate::snapshot::{
-    OperatorSnapshot, SnapshotReader, SubtaskSnapshot, WriteOptions, data_file_name, write,
-};
+use crate::metadata::{LineCounters, OperatorState, SnapshotKind};
+use crate::snapshot::{OperatorSnapshot, SnapshotReader, SubtaskSnapshot, WriteOptions, write};
 use millstream_io::storage::MemoryStorage;
 
 pub(super) const ROOT: &str = "/c";
@@ -38,17 +36,6 @@ pub(super) fn start(storage: &dyn Clonable) -> CheckpointStore {
     open(storage, &StartFrom::Latest).unwrap().begin(2).unwrap()
 }
 
-fn shape() -> OperatorShape {
-    OperatorShape {
-        id: OperatorId::of_uid("sum"),
-        uid: Some("sum".to_owned()),
-        name: "sum".to_owned(),
-        parallelism: Parallelism::new(SUBTASKS as i64, Some(128)).unwrap(),
-        states: vec![crate::testing::value_state("sum", "u64", "i64")],
-        lists: Vec::new(),
-    }
-}
-
 /// What subtask `n` writes for checkpoint `id`: bytes that say so.
 fn content(id: CheckpointId, n: usize) -> Vec<u8> {
     format!("checkpoint {id}, subtask {n}").into_bytes()
@@ -57,27 +44,41 @@ fn content(id: CheckpointId, n: usize) -> Vec<u8> {
 /// The first half of a checkpoint: its directory and its subtasks' files.
 pub(super) fn attempt(store: &CheckpointStore, id: CheckpointId) -> Result<Metadata, StateError> {
     let dir = store.begin(id)?;
-    let mut parts = Vec::new();
+    let sum = OperatorId::of_uid("sum");
+    let (mut files, mut subtasks) = (Vec::new(), Vec::new());
     for n in 0..SUBTASKS {
         let group = KeyGroup(n as u16 * 64);
         let groups = vec![GroupChunk { group, entries: 1, bytes: content(id, n) }];
         let keyed = vec![(0, KeyedSnapshot { groups })];
-        let operator = OperatorSnapshot { id: shape().id, finished: false, keyed, lists: Vec::new() };
+        let operator = OperatorSnapshot { id: sum, finished: false, keyed, lists: Vec::new() };
         let snapshot = SubtaskSnapshot { operators: vec![operator] };
         // One of the two is small enough for the metadata when its number has one digit.
         let options = WriteOptions { inline_threshold: if n == 0 { 0 } else { 23 }, write_buffer: 8 };
-        parts.push((n, write(&*store.storage, &dir, &data_file_name(0, n), snapshot, options)?));
+        let written = write(&*store.storage, &dir, &format!("state-0-{n}"), snapshot, options)?;
+        files.extend(written.file);
+        subtasks.extend(written.operators.into_iter().map(|(_, state)| state));
     }
-    let info = CheckpointInfo {
+    let operator = OperatorState {
+        id: sum,
+        uid: Some("sum".to_owned()),
+        name: "sum".to_owned(),
+        max_parallelism: 128,
+        states: vec![crate::testing::value_state("sum", "u64", "i64")],
+        lists: Vec::new(),
+        subtasks,
+    };
+    Ok(Metadata {
         checkpoint: id,
         kind: SnapshotKind::Checkpoint,
+        job: crate::JobId::of(JOB),
         job_name: JOB.to_owned(),
         line: store.line(),
         trigger_ms: 1,
         completed_ms: 2,
         counters: LineCounters { records_in: id.0 * 100, ..LineCounters::default() },
-    };
-    Ok(assemble(info, &[shape()], parts))
+        files,
+        operators: vec![operator],
+    })
 }
 
 pub(super) fn checkpoint(store: &mut CheckpointStore, id: u64) -> Result<CommitPermit, StateError> {

@@ -115,6 +115,15 @@ pub trait Sink: Clone + Send + 'static {
     /// The attempt fails, and the commit is repeated after the restore.
     fn commit(&mut self, id: CheckpointId) -> Result<(), ConnectorError>;
 
+    /// Nothing follows, and everything has been committed: makes durable what the commits have changed. Only after
+    /// this may the job's end be put on record, from which no start goes back.
+    ///
+    /// # Errors
+    /// The attempt fails.
+    fn close(&mut self) -> Result<(), ConnectorError> {
+        Ok(())
+    }
+
     /// Checkpoint `id` will never complete. What was pre-committed for it belongs to the next one.
     fn aborted(&mut self, _id: CheckpointId) {}
 }

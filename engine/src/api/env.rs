@@ -18,14 +18,15 @@ use std::sync::Arc;
 
 /// A job that is being described, and its configuration.
 ///
-/// ```ignore
+/// ```
 /// use millstream::Env;
-/// use millstream::connector::{Collection, Collect};
+/// use millstream::connector::{CollectSink, Collection};
 ///
 /// let env = Env::new();
-/// let doubled = Collect::new();
+/// let sink = CollectSink::new();
+/// let doubled = sink.collected();
 /// let numbers = env.source(Collection::new(vec![1u64, 2, 3]));
-/// numbers.map(|n| n * 2).sink(doubled.clone());
+/// numbers.map(|n| n * 2).sink(sink);
 /// let summary = env.execute("double")?;
 /// assert_eq!(summary.records_out, 3);
 /// assert_eq!(doubled.take(), [2, 4, 6]);

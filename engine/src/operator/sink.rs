@@ -96,8 +96,9 @@ impl<K: Sink> Control for SinkStage<K> {
                 }
             }
             Signal::CommitAtEnd => self.commit_at_end()?,
+            Signal::Close => self.sink.close()?,
             Signal::End | Signal::AlreadyEnded => self.ended = true,
-            Signal::Cancel(_) | Signal::Drain(..) | Signal::Collect(_) | Signal::Abandon | Signal::Close => {}
+            Signal::Cancel(_) | Signal::Drain(..) | Signal::Collect(_) | Signal::Abandon => {}
         }
         Ok(())
     }

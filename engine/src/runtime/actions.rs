@@ -12,6 +12,7 @@ use millstream_state::metadata::{LineCounters, Metadata, OperatorState, Snapshot
 
 impl Supervisor {
     pub(super) fn act(&mut self, action: Action<Acknowledged>) {
+        tracing::trace!(?action);
         match action {
             Action::Trigger { barrier, subtasks } => self.trigger(barrier, &subtasks),
             Action::Store { barrier, acks, finished } => self.store(barrier, acks, &finished),

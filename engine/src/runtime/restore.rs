@@ -99,10 +99,14 @@ fn reader(shared: &Shared, dir: &Path) -> SnapshotReader {
 /// A subtask has finished when all operators of its chain had: it is not run again (CP-28).
 fn finish(plan: &Plan, assigned: &[OperatorAssignment], subtasks: &mut [Restored]) {
     for (task, planned) in plan.graph.tasks.iter().zip(&plan.tasks) {
-        for subtask in 0..planned.parallelism.subtasks() {
-            let finished =
+        let of_task = &mut subtasks[planned.first_subtask..][..planned.parallelism.subtasks()];
+        for (subtask, restored) in of_task.iter_mut().enumerate() {
+            restored.finished =
                 task.operators.iter().all(|operator| assigned[operator.0].subtasks[subtask].finished);
-            subtasks[planned.first_subtask + subtask].finished = finished;
+        }
+        let active = of_task.iter().filter(|restored| !restored.finished).count();
+        for (place, restored) in of_task.iter_mut().filter(|restored| !restored.finished).enumerate() {
+            restored.share = (place, active);
         }
     }
 }

@@ -210,6 +210,7 @@ impl Supervisor {
 
     fn reported(&mut self, subtask: SubtaskId, report: Report) {
         let Some(attempt) = &mut self.attempt else { return };
+        tracing::trace!(%subtask, ?report);
         match report {
             Report::Running => {
                 attempt.running += 1;

@@ -103,9 +103,12 @@ impl BuildContext<'_> {
     }
 
     pub(crate) fn source_context(&self) -> SourceContext {
+        // Subtasks that had come to their end take no part any more (CP-28).
+        let (subtask, parallelism) =
+            self.restored.as_ref().map_or((self.subtask, self.parallelism), |restored| restored.share);
         SourceContext {
-            subtask: self.subtask,
-            parallelism: self.parallelism,
+            subtask,
+            parallelism,
             storage: self.storage.clone(),
             clock: self.clock.clone(),
             waker: self.waker.clone(),

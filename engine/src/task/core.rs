@@ -44,6 +44,8 @@ pub(crate) struct Core {
     mailbox: Receiver<Message>,
     writer: SnapshotWriter,
     pending: Option<Pending>,
+    /// What the subtask goes back to when the checkpoint it is parked for fails.
+    parked_in: Phase,
     /// The newest barrier that has passed.
     passed: Option<CheckpointId>,
     tick_due: Option<Moment>,
@@ -68,6 +70,7 @@ impl Core {
             mailbox,
             writer,
             pending: None,
+            parked_in: Phase::Running,
             passed: None,
             tick_due: Some(Duration::ZERO),
             flushed: Duration::ZERO,
@@ -116,6 +119,7 @@ impl Core {
         let ended = matches!(self.phase, Phase::Ended);
         self.pending = Some(self.writer.begin(barrier, parts, metrics, ended, begun, self.clock.now()));
         if barrier.last {
+            self.parked_in = self.phase;
             self.phase = Phase::Parked(barrier.id);
         }
         self.drain(0, chain)?;
@@ -170,7 +174,11 @@ impl Core {
         }
     }
 
+    /// Once, however often it is asked for: the supervisor counts on one report from each subtask.
     fn close(&mut self, chain: &mut impl Control) -> Result<(), Error> {
+        if self.phase == Phase::Closed {
+            return Ok(());
+        }
         chain.signal(&mut Signal::Close)?;
         self.phase = Phase::Closed;
         self.reporter.report(Report::Closed);
@@ -186,7 +194,7 @@ impl Core {
         self.writer.cancel(id);
         chain.signal(&mut Signal::Aborted(id))?;
         if self.phase == Phase::Parked(id) {
-            self.phase = Phase::Running;
+            self.phase = self.parked_in;
         }
         Ok(())
     }

@@ -28,7 +28,8 @@ impl<S: Source> Chain for SourceChain<S> {
 
     fn build<P: Stage<S::Out>>(self, cx: &mut BuildContext<'_>, below: P) -> Result<Box<dyn Subtask>, Error> {
         let id = cx.operator_id(self.operator);
-        let task = SourceTask::new(cx.core(), cx.restored(), cx.source_context(), id, self.source, below);
+        let context = cx.source_context();
+        let task = SourceTask::new(cx.core(), cx.restored(), context, id, self.source, below);
         Ok(Box::new(task))
     }
 }

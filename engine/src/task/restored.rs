@@ -16,6 +16,9 @@ pub struct Restored {
     pub(crate) permit: Option<CommitPermit>,
     /// Whether the subtask had come to its end: it emits nothing more.
     pub(crate) finished: bool,
+    /// Place among the subtasks of its task that had not come to their end, and how many those are: they share out
+    /// what is left to read.
+    pub(crate) share: (usize, usize),
     /// Encoded elements of list state, already given out to this subtask. Present on a fresh start too: a source's
     /// discovered splits.
     pub(crate) lists: Vec<(OperatorId, Vec<Vec<u8>>)>,

@@ -39,10 +39,12 @@ impl Writer {
                 },
             }
         }
-        if self.may_be_last(id) {
-            self.directory.sync()?;
-        }
         Ok(())
+    }
+
+    /// Nothing follows that would make the names durable that the last commits have changed.
+    pub fn settle(&self) -> Result<(), ConnectorError> {
+        Ok(self.directory.sync()?)
     }
 }
 

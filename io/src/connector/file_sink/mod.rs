@@ -220,6 +220,10 @@ impl<T: Record, E: Encode<T>> Sink for FileSink<T, E> {
         });
         self.running()?.commit(id, ignore)
     }
+
+    fn close(&mut self) -> Result<(), ConnectorError> {
+        self.running()?.settle()
+    }
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@ use super::name::{Part, owner};
 use super::rolling::{Activity, Rolling};
 use crate::clock::Moment;
 use crate::error::{ConnectorError, Outcome, StorageError};
-use crate::id::CheckpointId;
 use crate::sink::{Epoch, PreCommit, SinkContext};
 use crate::storage::WriteFile;
 use std::io::ErrorKind;
@@ -43,9 +42,6 @@ pub(super) struct Writer {
     /// Records since they were last counted.
     written: u64,
     unsynced: Vec<Arc<Unsynced>>,
-    /// The newest epoch that had to be closed whole: nothing may come after its commit, so it can leave nothing for
-    /// later.
-    closing: Option<CheckpointId>,
 }
 
 /// The file that is being written.
@@ -76,7 +72,6 @@ impl Writer {
             activity: None,
             written: 0,
             unsynced: Vec::new(),
-            closing: None,
             cx,
         }
     }
@@ -228,7 +223,6 @@ impl Writer {
         }
         if epoch.close {
             self.close()?;
-            self.closing = Some(epoch.id);
         }
         self.ledger.seal(epoch.id);
         let mut state = vec![FileState::Counter { next: self.next }];
@@ -254,10 +248,5 @@ impl Writer {
             })),
             _ => Ok(None),
         }
-    }
-
-    /// Whether the commit of `id` may be the last one; asked once for each that is.
-    pub fn may_be_last(&mut self, id: CheckpointId) -> bool {
-        self.closing.take_if(|closing| *closing <= id).is_some()
     }
 }

@@ -115,7 +115,11 @@ impl Attempt {
         works.into_iter().try_for_each(|work| work())?;
         let id = snapshot.id;
         *durable = snapshot;
-        self.commit(id)
+        self.commit(id)?;
+        if close {
+            self.sinks.iter_mut().try_for_each(Sink::close)?;
+        }
+        Ok(())
     }
 }
 

@@ -97,8 +97,6 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
     }
 
     /// Keeps one slot, which is about to change.
-    #[cold]
-    #[inline(never)]
     pub fn keep(&mut self, at: At) {
         if at.shard == ASIDE.shard {
             if self.aside.used && !self.aside.kept {

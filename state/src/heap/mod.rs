@@ -7,7 +7,8 @@
 //!
 //! - `head`: the key's part of a slot, in two layouts; `arena`: the keys that do not fit one;
 //! - `shard`: an array of slots, its probing, its growth, its removal;
-//! - `table`: shards by hash, the hot path, what happens when something must be inserted or removed;
+//! - `shards`: one of them, or many by hash;
+//! - `table`: the hot path, and what happens when something must be inserted or removed;
 //! - `freeze`: which slots a snapshot under way has; `image`: what it has of them.
 
 mod arena;
@@ -15,6 +16,7 @@ mod freeze;
 mod head;
 mod image;
 mod shard;
+mod shards;
 mod table;
 
 #[cfg(test)]

@@ -7,6 +7,9 @@ use millstream_io::record::Key;
 /// The first size of a shard.
 const FIRST: usize = 16;
 
+/// Slots that are looked at at once.
+const WINDOW: usize = 4;
+
 /// A key and its value; the value is the default where no key is.
 #[derive(Debug, Default)]
 pub(super) struct Slot<H: Layout, V> {
@@ -15,27 +18,28 @@ pub(super) struct Slot<H: Layout, V> {
     _align: H::Align,
 }
 
-/// The slots: none, or a power of two of them. A key is in the first slots from its home on, round about, of which
-/// none is empty. What the hot path needs and nothing else, so that the shards of a table fit the first cache.
+/// The slots: a power of two of them. A key is in the first slots from its home on, round about, of which none is
+/// empty. What the hot path needs and nothing else, so that the shards of a table fit the first cache.
 #[derive(Debug)]
 pub(super) struct Shard<H: Layout, V> {
     pub slots: Box<[Slot<H, V>]>,
-    /// Takes a hash without its shard bits to the home slot.
+    /// Where the bits of a hash that choose the slot begin: right below those that choose the shard. (The topmost bits
+    /// of [`hash_word`](millstream_io::record::hash_word) spread keys that follow each other without collisions.)
     shift: u32,
 }
 
 impl<H: Layout, V: Default> Shard<H, V> {
-    /// No slots: every lookup finds nothing.
+    /// An empty slot, so that a lookup finds an end, and no room for keys.
     pub fn empty() -> Self {
-        Self { slots: Box::default(), shift: u64::BITS - 1 }
+        Self { slots: Box::new([Slot::default()]), shift: 0 }
     }
 
-    /// Room for about `keys` keys.
-    pub fn for_keys(keys: usize) -> Self {
+    /// Room for about `keys` keys, in one of `shards` shards.
+    pub fn for_keys(keys: usize, shards: usize) -> Self {
         let len = (keys * 3 / 2).next_power_of_two().max(FIRST);
         Self {
             slots: std::iter::repeat_with(Slot::default).take(len).collect(),
-            shift: u64::BITS - len.trailing_zeros(),
+            shift: u64::BITS - shards.trailing_zeros() - len.trailing_zeros(),
         }
     }
 
@@ -47,10 +51,10 @@ impl<H: Layout, V: Default> Shard<H, V> {
     /// The slot where the probing for a hash begins.
     #[inline(always)]
     pub fn home(&self, hash: u64) -> usize {
-        (hash << super::table::SHARD_BITS >> self.shift) as usize
+        (hash >> self.shift) as usize & (self.slots.len() - 1)
     }
 
-    /// The slot of the probe's key, or the empty one where it would be. `Err(0)` when there are no slots.
+    /// The slot of the probe's key, or the empty one where it would be.
     #[inline(always)]
     pub fn find<'a, K: Key>(
         &self,
@@ -61,23 +65,42 @@ impl<H: Layout, V: Default> Shard<H, V> {
     where
         H: Head<K>,
     {
+        let mask = self.slots.len() - 1;
         let mut index = self.home(hash);
         loop {
-            let Some(slot) = self.slots.get(index) else {
-                if self.slots.is_empty() {
-                    return Err(0);
-                }
-                index = 0;
-                continue;
-            };
-            if slot.head.matches(probe, &arena) {
+            let head = self.slots[index].head;
+            if head.matches(probe, &arena) {
                 return Ok(index);
             }
-            if slot.head.is_empty() {
+            if head.is_empty() {
                 return Err(index);
             }
-            index += 1;
+            index = (index + 1) & mask;
         }
+    }
+
+    /// The slot of the probe's key, like [`Self::find`], but faster where all slots are in the first caches: looks at
+    /// [`WINDOW`] slots at once, since what would cost most is a branch that depends on how far from home a key is
+    /// (measured: half of a lookup among 1,000 texts).
+    #[inline(always)]
+    pub fn find_near<'a, K: Key>(
+        &self,
+        hash: u64,
+        probe: H::Probe<'_>,
+        arena: impl Fn() -> &'a Arena,
+    ) -> Result<usize, usize>
+    where
+        H: Head<K>,
+    {
+        let home = self.home(hash);
+        if let Some(window) = self.slots[home..].first_chunk::<WINDOW>() {
+            let hits = (0..WINDOW).fold(0, |hits, i| hits | u32::from(window[i].head.resembles(probe)) << i);
+            let index = home + hits.trailing_zeros() as usize;
+            if hits != 0 && self.slots[index].head.matches(probe, &arena) {
+                return Ok(index);
+            }
+        }
+        self.find(hash, probe, arena)
     }
 
     /// Puts a key that is not there where it belongs. There must be an empty slot.

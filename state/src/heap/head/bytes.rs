@@ -92,6 +92,11 @@ impl<K: Key> Head<K> for BytesHead {
     }
 
     #[inline(always)]
+    fn resembles(self, probe: Probe<'_>) -> bool {
+        self.tag == probe.head.tag
+    }
+
+    #[inline(always)]
     fn matches<'a>(self, probe: Probe<'_>, arena: impl FnOnce() -> &'a Arena) -> bool {
         if self.tag != probe.head.tag {
             return false;

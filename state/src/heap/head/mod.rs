@@ -9,8 +9,8 @@ pub(super) use word::WordHead;
 use super::arena::Arena;
 use millstream_io::record::Key;
 
-/// The low bits of a hash, which do not count (a segment's slot has an offset there).
-pub(super) const HASH_BITS: u64 = !0xffff;
+/// The bits of a hash that count; a segment's slot has an offset in the others.
+const HASH_BITS: u64 = !0xffff;
 
 /// How slots with this head lie in memory.
 pub(super) trait Layout: Copy + Default + std::fmt::Debug + Send + 'static {
@@ -34,6 +34,9 @@ pub(super) trait Head<K: Key>: Layout {
 
     /// Whether no key is here.
     fn is_empty(self) -> bool;
+
+    /// Whether the probe's key may be here; `false` where it is not. One comparison of two words, no branch.
+    fn resembles(self, probe: Self::Probe<'_>) -> bool;
 
     /// Whether the probe's key is here. The arena is that of the slot's shard.
     fn matches<'a>(self, probe: Self::Probe<'_>, arena: impl FnOnce() -> &'a Arena) -> bool;

@@ -44,6 +44,11 @@ impl<K: Key> Head<K> for WordHead {
     }
 
     #[inline(always)]
+    fn resembles(self, word: u64) -> bool {
+        self.0 == word
+    }
+
+    #[inline(always)]
     fn matches<'a>(self, word: u64, _: impl FnOnce() -> &'a Arena) -> bool {
         self.0 == word
     }

@@ -167,7 +167,9 @@ fn list(old: &OperatorState, index: Option<u16>) -> ListAssignment {
     ListAssignment { old: old.subtasks.iter().map(|s| of_subtask(&s.lists)).collect() }
 }
 
-/// The old handles narrowed to what subtask `n` owns.
+/// The old handles narrowed to what subtask `n` owns. What a finished subtask kept is left behind: its end has been
+/// processed and its results are out, so at another parallelism its key groups begin empty, or they would be emitted
+/// again.
 fn keyed(
     old: &OperatorState,
     indexes: &Indexes,
@@ -179,6 +181,6 @@ fn keyed(
         let groups: Vec<_> = handle.groups.iter().copied().filter(|g| own.contains(g.group)).collect();
         (!groups.is_empty()).then(|| KeyedHandle { groups, ..handle.clone() })
     };
-    let handles = old.subtasks.iter().flat_map(|s| &s.keyed);
+    let handles = old.subtasks.iter().filter(|s| !s.finished).flat_map(|s| &s.keyed);
     handles.filter_map(|handle| Some((indexes.new_state(handle.state)?, narrowed(handle)?))).collect()
 }

@@ -245,6 +245,23 @@ fn cp_28_finished_subtasks_stay_finished() {
     assert_eq!(finished([true, true], 1), [true]);
 }
 
+/// CP-28, CP-31: a subtask that had finished has emitted what it held; at another parallelism nobody emits it again.
+#[test]
+fn cp_28_keyed_state_of_a_finished_subtask_is_not_handed_out() {
+    let groups = |finished: bool| {
+        let mut snapshot = sample();
+        snapshot.operators[1].subtasks[0].finished = finished;
+        let all = assign(Some(&snapshot), &[source(), count(3)], false).unwrap();
+        all[1].subtasks.iter().flat_map(|s| &s.keyed).map(|(_, handle)| handle.groups.len()).sum::<usize>()
+    };
+    let of = |subtask: usize| -> usize {
+        sample().operators[1].subtasks[subtask].keyed.iter().map(|handle| handle.groups.len()).sum()
+    };
+    assert!(of(0) > 0);
+    assert_eq!(groups(false), of(0) + of(1));
+    assert_eq!(groups(true), of(1));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 

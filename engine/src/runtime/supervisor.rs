@@ -345,6 +345,10 @@ impl Supervisor {
 
     /// The attempt has failed: the restart strategy decides (RS-08).
     pub(super) fn failed(&mut self, error: Error) {
+        // A failed stop may be one failed checkpoint too many as well; the job has then ended already.
+        if self.outcome.is_some() {
+            return;
+        }
         self.halt();
         self.count_replay();
         if let Some(id) = self.stopped_at {

@@ -143,7 +143,7 @@ pub trait Record: Sized + Send + 'static {
     /// the number of bytes it takes.
     ///
     /// # Errors
-    /// [`DecodeError`] says what is wrong and where; the bytes are otherwise left alone.
+    /// [`DecodeError`] says what is wrong.
     fn parse(bytes: &[u8]) -> Result<(Self::Ref<'_>, usize), DecodeError> {
         let (wire, used) = Self::Wire::parse(bytes)?;
         Ok((Self::from_wire(wire), used))

@@ -87,6 +87,84 @@ fn a_view_that_stays_is_written() {
     assert_eq!(<Vec<Fickle>>::encode(fickle(2, 0).view()), [6, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, b'0', b'1']);
 }
 
+/// A record whose own way of reading accepts everything.
+#[derive(Debug)]
+struct Gullible;
+
+impl Record for Gullible {
+    type Ref<'a> = &'a str;
+    type Wire = trusted::Text;
+    type List = trusted::List<Self>;
+    fn view(&self) -> &str {
+        ""
+    }
+    fn own(_: &str) -> Self {
+        Self
+    }
+    fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self> {
+        view
+    }
+    fn from_wire(wire: WireView<'_, Self>) -> Self::Ref<'_> {
+        wire
+    }
+    fn describe(_: &mut Outer) -> Schema {
+        Schema::Primitive("gullible".into())
+    }
+    fn parse(bytes: &[u8]) -> Result<(Self::Ref<'_>, usize), DecodeError> {
+        Ok(("", bytes.len()))
+    }
+}
+
+#[test]
+fn a_row_is_checked_whatever_the_record_says() {
+    assert_eq!(
+        Row::<Gullible>::parse(&[9, 0, 0, 0]).unwrap_err(),
+        DecodeError::Length { claimed: 9, have: 0 }
+    );
+}
+
+/// A tree that is kept as its encoding: an owned value with an encoded list for a view.
+struct Kept(Vec<u8>);
+
+#[derive(Record)]
+#[record(crate = "crate::record")]
+struct Tree {
+    kids: Vec<Tree>,
+}
+
+impl Record for Kept {
+    type Ref<'a> = TreeRef<'a>;
+    type Wire = <Tree as Record>::Wire;
+    type List = trusted::List<Self>;
+    fn view(&self) -> TreeRef<'_> {
+        Row::<Tree>::parse(&self.0).unwrap().view()
+    }
+    fn own(view: TreeRef<'_>) -> Self {
+        Self(Tree::encode(view))
+    }
+    fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self> {
+        Tree::to_wire(view)
+    }
+    fn from_wire(wire: WireView<'_, Self>) -> Self::Ref<'_> {
+        Tree::from_wire(wire)
+    }
+    fn describe(outer: &mut Outer) -> Schema {
+        Tree::describe(outer)
+    }
+}
+
+#[test]
+fn an_encoded_list_inside_an_owned_one_counts_as_deep_as_it_stands() {
+    let kept = |levels| {
+        let tree = (1..levels).fold(Tree { kids: vec![] }, |tree, _| Tree { kids: vec![tree] });
+        vec![Kept(Tree::encode(tree.view()))]
+    };
+    let bytes = <Vec<Kept>>::encode(kept(127).view());
+    assert_eq!(<Vec<Kept>>::parse(&bytes).unwrap().1, bytes.len());
+    let deeper = std::panic::catch_unwind(|| <Vec<Kept>>::encode(kept(128).view()));
+    assert!(deeper.is_err(), "a record that could not be read back is not written");
+}
+
 #[test]
 fn malformed_bytes_are_refused_with_what_is_wrong() {
     assert_eq!(bool::parse(&[2]), Err(DecodeError::Tag { tag: 2, what: "bool" }));

@@ -35,6 +35,25 @@ impl<T: Record> List<T> {
     const EMPTY_ITEMS: bool = matches!(T::Wire::FIXED, Some(0));
     /// Bytes in front of the items.
     const HEADER: usize = if Self::STRIDE.is_some() { NUMBER } else { 2 * NUMBER };
+
+    /// Checks that bytes are exactly `len` items.
+    fn check_items(items: &[u8], len: usize, levels: Levels) -> Result<(), DecodeError> {
+        if Self::EMPTY_ITEMS {
+            return match items.iter().find(|&&byte| byte != 0) {
+                Some(&tag) => Err(DecodeError::Tag { tag, what: "an item without bytes" }),
+                None => Ok(()),
+            };
+        }
+        let mut used = 0;
+        for _ in 0..len {
+            used += T::Wire::check(&items[used..], levels)?;
+        }
+        if used == items.len() {
+            Ok(())
+        } else {
+            Err(DecodeError::Length { claimed: items.len() as u64, have: used })
+        }
+    }
 }
 
 impl<T: Record> ListWire<T> for List<T> {
@@ -59,7 +78,15 @@ impl<T: Record> Wire for List<T> {
         let levels = levels.down().unwrap_or_else(|| panic!("lists inside a record are nested too deeply"));
         Self::HEADER
             + match (view.0, Self::STRIDE) {
-                (Form::Encoded { items, .. }, _) => items.len(),
+                (Form::Encoded { items, len }, _) => {
+                    // An encoded list was nested no deeper than it may be as the outermost one. It only stands further
+                    // in when an owned item has it for a view, which derived records never do.
+                    if levels.0 + 1 < Levels::ALL.0 {
+                        let checked = Self::check_items(items, len, levels);
+                        assert!(checked.is_ok(), "lists inside a record are nested too deeply");
+                    }
+                    items.len()
+                }
                 (Form::Owned(items), Some(stride)) => items.len() * stride,
                 (Form::Owned(items), None) => {
                     items.iter().map(|item| T::Wire::measure(T::to_wire(item.view()), levels)).sum()
@@ -110,19 +137,7 @@ impl<T: Record> Wire for List<T> {
             }
         };
         let items = rest.get(..size).ok_or(DecodeError::Length { claimed: size as u64, have: rest.len() })?;
-        if Self::EMPTY_ITEMS {
-            if let Some(&tag) = items.iter().find(|&&byte| byte != 0) {
-                return Err(DecodeError::Tag { tag, what: "an item without bytes" });
-            }
-        } else {
-            let mut used = 0;
-            for _ in 0..len {
-                used += T::Wire::check(&items[used..], levels)?;
-            }
-            if used != size {
-                return Err(DecodeError::Length { claimed: size as u64, have: used });
-            }
-        }
+        Self::check_items(items, len, levels)?;
         Ok(Self::HEADER + size)
     }
 }

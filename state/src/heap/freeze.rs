@@ -76,9 +76,10 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
                 self.freeze.cursor = (shard, word);
                 return false;
             }
+            let before = self.image.bytes();
             self.keep_word(shard, word);
             word += 1;
-            left = left.saturating_sub(WORD);
+            left = left.saturating_sub(self.image.bytes() - before + WORD);
         }
         self.freeze.draining = false;
         self.freeze.complete = true;

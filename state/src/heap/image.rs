@@ -9,6 +9,7 @@ pub(super) struct Image {
     grouping: Grouping,
     range: KeyGroupRange,
     groups: Vec<Group>,
+    bytes: usize,
 }
 
 #[derive(Debug, Default)]
@@ -22,7 +23,7 @@ struct Group {
 impl Image {
     pub fn new(range: KeyGroupRange, grouping: Grouping) -> Self {
         assert!(u32::from(range.end().0) < grouping.max(), "key groups {range} of {}", grouping.max());
-        Self { grouping, range, groups: Vec::new() }
+        Self { grouping, range, groups: Vec::new(), bytes: 0 }
     }
 
     pub fn range(&self) -> KeyGroupRange {
@@ -44,8 +45,15 @@ impl Image {
         if chunk.bytes.capacity() == 0 {
             chunk.bytes.reserve(chunk.expected);
         }
+        let before = chunk.bytes.len();
         append(&mut chunk.bytes);
         chunk.entries += 1;
+        self.bytes += chunk.bytes.len() - before;
+    }
+
+    /// Bytes of all entries.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The groups are made room for when the first entry comes, so that a state without snapshots costs nothing.
@@ -56,10 +64,12 @@ impl Image {
         let chunk = chunk.expect("records are routed to the subtask that owns their key group");
         append(&mut chunk.bytes);
         chunk.entries += 1;
+        self.bytes = chunk.bytes.len();
     }
 
     /// What was added since the last freeze.
     pub fn take(&mut self) -> KeyedSnapshot {
+        self.bytes = 0;
         let groups = self.range.iter().zip(&mut self.groups).filter(|(_, chunk)| chunk.entries > 0);
         let groups = groups.map(|(group, chunk)| {
             chunk.expected = chunk.bytes.len() + chunk.bytes.len() / 16;
@@ -74,6 +84,7 @@ impl Image {
 
     /// Forgets what was added since the last freeze.
     pub fn clear(&mut self) {
+        self.bytes = 0;
         for chunk in &mut self.groups {
             chunk.entries = 0;
             chunk.bytes.clear();

@@ -23,8 +23,7 @@ pub(super) struct Slot<H: Layout, V> {
 #[derive(Debug)]
 pub(super) struct Shard<H: Layout, V> {
     pub slots: Box<[Slot<H, V>]>,
-    /// Where the bits of a hash that choose the slot begin: right below those that choose the shard. (The topmost bits
-    /// of [`hash_word`](millstream_io::record::hash_word) spread keys that follow each other without collisions.)
+    /// Where the bits of a hash that choose the slot begin: right below those that choose the shard.
     shift: u32,
 }
 

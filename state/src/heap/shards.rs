@@ -47,13 +47,6 @@ impl<H: Layout, V: Default> Shards<H, V> {
         &self[self.of(hash)]
     }
 
-    /// The shard of a hash.
-    #[inline(always)]
-    pub fn at_mut(&mut self, hash: u64) -> &mut Shard<H, V> {
-        let index = self.of(hash);
-        &mut self[index]
-    }
-
     /// Goes from one shard, which is returned, to many with room for about this many keys in all.
     pub fn spread(&mut self, keys: usize) -> Shard<H, V> {
         self.many = std::iter::repeat_with(|| Shard::for_keys(keys / MANY, MANY)).take(MANY).collect();

@@ -51,7 +51,7 @@ pub trait KeyedBackend<K: Key, V: Record>: Send + 'static {
     /// When a freeze is under way whose snapshot was neither taken nor abandoned.
     fn freeze(&mut self);
 
-    /// Encodes some more of the frozen state, looking at about `budget` places. Returns whether all of it is
+    /// Encodes some more of the frozen state: about `budget` bytes of memory and snapshot. Returns whether all of it is
     /// encoded; `true` at once when nothing is frozen.
     fn drain(&mut self, budget: usize) -> bool;
 

@@ -177,7 +177,9 @@ impl World {
                 }
             }
             Step::Store { fails } => {
-                if let Some(id) = self.storing() {
+                // An outcome that nobody asked for changes nothing.
+                let stray = self.observer.pending.keys().next().map(|id| CheckpointId(*id));
+                if let Some(id) = self.storing().or(stray) {
                     let cause = "disk full".to_owned();
                     self.feed(if fails { Input::StoreFailed { id, cause } } else { Input::Stored { id } });
                 }

@@ -72,7 +72,8 @@ pub trait Sink: Clone + Send + 'static {
     /// start goes on from (empty on a fresh start), `retained` that of all other retained checkpoints of the job.
     ///
     /// # Errors
-    /// What makes a start impossible: a pending file that is gone, a directory that is not writable.
+    /// What makes a start impossible: a pending file that is gone, a directory that is not writable. At the first
+    /// start of a job any error refuses it; later ones are restarted from by their class.
     fn prepare(
         &mut self,
         _cx: &SinkContext,

@@ -1,6 +1,6 @@
 //! Making pending files visible, in a way that may be repeated.
 
-use super::lifecycle::Finished;
+use super::lifecycle::Closed;
 use super::name::Part;
 use super::restore::{Found, Loss};
 use super::writer::Writer;
@@ -26,18 +26,13 @@ impl Writer {
     ) -> Result<(), ConnectorError> {
         while let Some(file) = self.ledger.due(id) {
             match commit_one(&*self.directory.storage, &self.directory.path, file)? {
-                Committed::Visible => {
-                    let change = self.directory.names.change();
-                    self.ledger.renamed(id, change);
-                }
+                Committed::Visible => self.directory.names.change(),
                 Committed::Lost(error) => match &mut ignore {
                     None => return Err(error),
-                    Some(ignore) => {
-                        ignore();
-                        self.ledger.give_up(id);
-                    }
+                    Some(ignore) => ignore(),
                 },
             }
+            self.ledger.finished(id);
         }
         Ok(())
     }
@@ -48,7 +43,7 @@ impl Writer {
     }
 }
 
-fn commit_one(storage: &dyn Storage, dir: &Path, file: &Finished) -> Result<Committed, ConnectorError> {
+fn commit_one(storage: &dyn Storage, dir: &Path, file: &Closed) -> Result<Committed, ConnectorError> {
     let (hidden, visible) = (dir.join(file.part.hidden()), dir.join(file.part.visible()));
     match storage.rename(&hidden, &visible) {
         Ok(()) => Ok(Committed::Visible),
@@ -57,11 +52,8 @@ fn commit_one(storage: &dyn Storage, dir: &Path, file: &Finished) -> Result<Comm
             if left.is_some_and(|left| left >= file.len) {
                 return Ok(Committed::Visible);
             }
-            let checkpoint = match file.stage {
-                super::lifecycle::Stage::Pending(id) | super::lifecycle::Stage::Renamed(id, _) => Some(id.0),
-                super::lifecycle::Stage::Closed => None,
-            };
-            let loss = Loss { len: file.len, checkpoint, left, visible: left.is_some() };
+            let loss =
+                Loss { len: file.len, checkpoint: file.sealed.map(|id| id.0), left, visible: left.is_some() };
             Ok(Committed::Lost(lost(dir, &file.part, &loss)))
         }
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(taken(&visible)),

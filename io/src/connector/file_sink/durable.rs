@@ -71,13 +71,13 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Notes a change that was just made, and numbers it.
-    pub fn change(&self) -> u64 {
-        self.changed.fetch_add(1, Ordering::AcqRel) + 1
+    /// Notes a change that was just made.
+    pub fn change(&self) {
+        self.changed.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Changes up to this one cannot be taken back.
-    pub fn durable(&self) -> u64 {
+    fn durable(&self) -> u64 {
         self.durable.load(Ordering::Acquire)
     }
 

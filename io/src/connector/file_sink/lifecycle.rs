@@ -1,12 +1,12 @@
-//! The life of output files: written, closed, pending, renamed. Decides only; touches no file and reads no clock.
+//! The life of output files: written, closed, pending, finished. Decides only; touches no file and reads no clock.
 //!
 //! ```text
-//! open ──close──▶ Closed ──seal(n)──▶ Pending(n) ──commit(m ≥ n)──▶ Renamed ──names synced──▶ forgotten
+//! open ──close──▶ closed ──seal(n)──▶ pending for n ──commit(m ≥ n)──▶ finished: forgotten
 //! ```
 //!
-//! A file stays in every snapshot until its new name is known to be durable: else a power cut could take the name back
-//! when no snapshot knows of the file any more. Aborted checkpoints change nothing: what was sealed for `n` is in the
-//! snapshot of the next one too, and committed with it.
+//! A file is in every snapshot from its seal to its commit. A snapshot that does not name it any more is complete only
+//! after its work has synced the directory, so no power cut can take a name back that nobody remembers. Aborted
+//! checkpoints change nothing: what was sealed for `n` is in the snapshot of the next one too, and committed with it.
 
 use super::name::Part;
 use crate::id::CheckpointId;
@@ -37,15 +37,6 @@ pub enum FileState {
         /// The checkpoint for which it was pre-committed first.
         checkpoint: u64,
     },
-    /// Was made visible; only a power cut may have taken that back.
-    Renamed {
-        /// The file.
-        part: Part,
-        /// Its length.
-        len: u64,
-        /// The checkpoint for which it was pre-committed first.
-        checkpoint: u64,
-    },
 }
 
 impl FileState {
@@ -53,94 +44,68 @@ impl FileState {
     pub fn part(&self) -> Option<&Part> {
         match self {
             Self::Counter { .. } => None,
-            Self::Open { part, .. } | Self::Pending { part, .. } | Self::Renamed { part, .. } => Some(part),
+            Self::Open { part, .. } | Self::Pending { part, .. } => Some(part),
         }
     }
 }
 
-/// A file that is not written to any more.
+/// A file that is not written to any more, and not visible yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Finished {
+pub(super) struct Closed {
     pub part: Part,
     pub len: u64,
-    pub stage: Stage,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// No snapshot knows of it yet.
-    Closed,
-    /// Part of the snapshot of this checkpoint and of all later ones.
-    Pending(CheckpointId),
-    /// Visible; durable as soon as the change of names with this number is.
-    Renamed(CheckpointId, u64),
+    /// The checkpoint that it was sealed for; none until the next barrier.
+    pub sealed: Option<CheckpointId>,
 }
 
 /// The files that one subtask has to bring to their end.
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
-    files: Vec<Finished>,
+    files: Vec<Closed>,
 }
 
 impl Ledger {
     /// A file was closed, all of it belongs to the epoch that is being written.
     pub fn closed(&mut self, part: Part, len: u64) {
-        self.files.push(Finished { part, len, stage: Stage::Closed });
+        self.files.push(Closed { part, len, sealed: None });
     }
 
     /// A file that the restored checkpoint holds as pending.
     pub fn restored(&mut self, part: Part, len: u64, checkpoint: CheckpointId) {
-        self.files.push(Finished { part, len, stage: Stage::Pending(checkpoint) });
+        self.files.push(Closed { part, len, sealed: Some(checkpoint) });
     }
 
     /// The barrier of checkpoint `id`: what is closed now belongs to it.
     pub fn seal(&mut self, id: CheckpointId) {
         for file in &mut self.files {
-            if file.stage == Stage::Closed {
-                file.stage = Stage::Pending(id);
-            }
+            file.sealed.get_or_insert(id);
         }
     }
 
-    /// What a snapshot must hold of finished files. Names changed up to change number `durable` cannot be taken back.
-    pub fn snapshot(&mut self, durable: u64) -> impl Iterator<Item = FileState> + '_ {
-        self.files.retain(|file| !matches!(file.stage, Stage::Renamed(_, change) if change <= durable));
+    /// What a snapshot must hold of these files.
+    pub fn snapshot(&self) -> impl Iterator<Item = FileState> + '_ {
         self.files.iter().filter_map(|file| {
-            let (part, len) = (file.part.clone(), file.len);
-            match file.stage {
-                Stage::Closed => None,
-                Stage::Pending(CheckpointId(checkpoint)) => {
-                    Some(FileState::Pending { part, len, checkpoint })
-                }
-                Stage::Renamed(CheckpointId(checkpoint), _) => {
-                    Some(FileState::Renamed { part, len, checkpoint })
-                }
-            }
+            let CheckpointId(checkpoint) = file.sealed?;
+            Some(FileState::Pending { part: file.part.clone(), len: file.len, checkpoint })
         })
     }
 
     /// The next file that the completion of checkpoint `id` makes visible.
-    pub fn due(&self, id: CheckpointId) -> Option<&Finished> {
-        self.files.iter().find(|file| matches!(file.stage, Stage::Pending(n) if n <= id))
+    pub fn due(&self, id: CheckpointId) -> Option<&Closed> {
+        self.files.iter().find(|file| file.is_due(id))
     }
 
-    /// The file that was [`Ledger::due`] is visible, by change of names number `change`.
-    pub fn renamed(&mut self, id: CheckpointId, change: u64) {
-        if let Some(file) =
-            self.files.iter_mut().find(|file| matches!(file.stage, Stage::Pending(n) if n <= id))
-            && let Stage::Pending(sealed) = file.stage
-        {
-            file.stage = Stage::Renamed(sealed, change);
-        }
-    }
-
-    /// The file that was [`Ledger::due`] is given up.
-    pub fn give_up(&mut self, id: CheckpointId) {
-        if let Some(at) =
-            self.files.iter().position(|file| matches!(file.stage, Stage::Pending(n) if n <= id))
-        {
+    /// The file that was [`Ledger::due`] is visible, or given up.
+    pub fn finished(&mut self, id: CheckpointId) {
+        if let Some(at) = self.files.iter().position(|file| file.is_due(id)) {
             self.files.remove(at);
         }
+    }
+}
+
+impl Closed {
+    fn is_due(&self, id: CheckpointId) -> bool {
+        self.sealed.is_some_and(|sealed| sealed <= id)
     }
 }
 

@@ -5,7 +5,7 @@ use super::lifecycle::FileState;
 use super::name::{Part, is_uncommitted_of, numbers, owner, probe};
 use super::restore::{Step, decide};
 use super::writer::{BUFFER, Writer};
-use crate::error::{Class, ConnectorError, StorageError};
+use crate::error::{ConnectorError, StorageError};
 use crate::sink::SinkContext;
 use crate::storage::WriteFile;
 use std::collections::HashSet;
@@ -24,32 +24,33 @@ pub(super) fn prepare(
     let owner = owner(cx);
     for state in restored {
         let Some(part) = state.part() else { continue };
-        let found = find(storage, dir, part).map_err(refused)?;
+        let found = find(storage, dir, part).map_err(unusable)?;
         if let (Step::Lost(loss), false) = (decide(state, found, &owner), ignore_missing) {
             return Err(lost(dir, part, &loss));
         }
     }
-    storage.create_dir_all(dir).map_err(refused)?;
+    storage.create_dir_all(dir).map_err(unusable)?;
     match storage.create(&dir.join(probe(&owner))) {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(refused(error)),
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(unusable(error)),
         _ => {}
     }
     let kept: HashSet<String> =
         restored.iter().chain(retained).filter_map(|state| Some(state.part()?.hidden())).collect();
-    for entry in storage.list(dir).map_err(refused)? {
+    for entry in storage.list(dir).map_err(unusable)? {
         if let Some(name) = entry.name.to_str()
             && is_uncommitted_of(name, &owner)
             && !kept.contains(name)
         {
-            storage.remove(&dir.join(name)).map_err(refused)?;
+            storage.remove(&dir.join(name)).map_err(unusable)?;
         }
     }
     Ok(())
 }
 
-/// A directory that cannot be used (MS-009).
-fn refused(error: StorageError) -> ConnectorError {
-    ConnectorError { class: Class::Refuse, ..error.into() }
+/// A directory that cannot be used (MS-009). It refuses the first start of a job; that of a later attempt may be tried
+/// again.
+fn unusable(error: StorageError) -> ConnectorError {
+    ConnectorError::from(error)
         .with_hint("the output directory must be one in which files can be created, renamed and removed")
 }
 
@@ -89,9 +90,7 @@ impl Writer {
     fn first_free(&self, restored: &[FileState]) -> Result<u64, ConnectorError> {
         let used = restored.iter().map(|state| match state {
             FileState::Counter { next } => *next,
-            FileState::Open { part, .. }
-            | FileState::Pending { part, .. }
-            | FileState::Renamed { part, .. } => part.number.saturating_add(1),
+            FileState::Open { part, .. } | FileState::Pending { part, .. } => part.number.saturating_add(1),
         });
         let mut next = used.max().unwrap_or(0);
         for entry in self.cx.storage.list(&self.directory.path)? {

@@ -57,11 +57,6 @@ pub(super) fn decide(state: &FileState, found: Found, owner: &str) -> Step {
     match *state {
         FileState::Counter { .. } => Step::Nothing,
         FileState::Pending { len, checkpoint, .. } => pending(len, checkpoint, found),
-        // Whoever took the visible file away did so after it was visible: that is no loss.
-        FileState::Renamed { len, checkpoint, .. } => match found.hidden {
-            Some(_) => Step::Commit { len, checkpoint: CheckpointId(checkpoint) },
-            None => Step::Nothing,
-        },
         FileState::Open { ref part, len } => open(part, len, found, owner),
     }
 }
@@ -155,13 +150,5 @@ mod tests {
     #[test]
     fn an_open_file_that_a_later_checkpoint_committed_is_left_alone() {
         assert_eq!(decide(&open(10), VISIBLE, "me.1"), Step::Nothing);
-    }
-
-    #[test]
-    fn a_renamed_file_is_renamed_again_only_when_a_power_cut_undid_it() {
-        let renamed = FileState::Renamed { part: part(), len: 10, checkpoint: 7 };
-        assert_eq!(decide(&renamed, HERE, "me.1"), commit(10));
-        assert_eq!(decide(&renamed, VISIBLE, "me.1"), Step::Nothing);
-        assert_eq!(decide(&renamed, GONE, "me.1"), Step::Nothing);
     }
 }

@@ -226,7 +226,7 @@ impl Writer {
         }
         self.ledger.seal(epoch.id);
         let mut state = vec![FileState::Counter { next: self.next }];
-        state.extend(self.ledger.snapshot(self.directory.names.durable()));
+        state.extend(self.ledger.snapshot());
         state.extend(
             self.open.as_ref().map(|open| FileState::Open { part: open.part.clone(), len: open.len }),
         );

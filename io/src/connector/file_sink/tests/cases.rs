@@ -337,18 +337,18 @@ fn ms_072_a_cut_tail_is_exact_or_named() {
 }
 
 #[test]
-fn ms_009_a_directory_that_cannot_be_used_refuses_the_start_and_is_named() {
+fn ms_009_a_directory_that_cannot_be_used_is_found_at_the_start_and_named() {
     let (memory, setting) = memory();
     memory.create(Path::new("/x")).unwrap();
     let setting = Setting { sink: FileSink::lines("/x/out"), ..setting };
     let error = setting.start(&Snapshot::default()).err().unwrap();
-    assert_eq!(error.class, Class::Refuse);
+    assert_eq!(error.class, Class::Restart, "whether it is the first start is for the engine to know");
     assert_eq!(error.to_string(), "create directory: /x/out: not a directory");
 
     let storage = FaultStorage::new(Arc::new(memory));
     storage.fail_every(Op::Create, Some(Fault::Before(13)));
     let error = Setting::new(Arc::new(storage)).start(&Snapshot::default()).err().unwrap();
-    assert_eq!(error.class, Class::Refuse);
+    assert_eq!(error.class, Class::Restart, "whether it is the first start is for the engine to know");
     assert!(error.to_string().starts_with("create: /out/.part-probe"), "{error}");
     assert!(error.to_string().ends_with("Permission denied (os error 13)"), "{error}");
 }

@@ -82,3 +82,12 @@ proptest! {
         let _ = Lineage::parse(&crate::frame::seal(kind, &bytes));
     }
 }
+
+/// A file as version 1 wrote it is read by every later release; and while 1 is current, it is what is written.
+#[test]
+fn format_v1_is_still_read_and_written() {
+    let fixture = include_bytes!("../../tests/fixtures/format-v1/lineage");
+    let lineage = line(Began::At("/c/a/chk-5".into()), LineEnd::Stopped("/c/a/chk-11".into()));
+    assert_eq!(Lineage::parse(fixture), Ok(lineage.clone()));
+    assert_eq!(lineage.encode(), fixture);
+}

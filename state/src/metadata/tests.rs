@@ -290,3 +290,11 @@ proptest! {
         let _ = Metadata::parse(&frame::seal(encode::KIND, &bytes));
     }
 }
+
+/// A file as version 1 wrote it is read by every later release; and while 1 is current, it is what is written.
+#[test]
+fn format_v1_is_still_read_and_written() {
+    let fixture = include_bytes!("../../tests/fixtures/format-v1/_metadata");
+    assert_eq!(Metadata::parse(fixture), Ok(sample()));
+    assert_eq!(sample().encode().as_deref(), Ok(&fixture[..]));
+}

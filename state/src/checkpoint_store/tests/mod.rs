@@ -2,6 +2,7 @@
 
 mod crash;
 mod damage;
+mod faults;
 mod layout;
 mod start;
 

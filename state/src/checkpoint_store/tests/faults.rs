@@ -1,0 +1,98 @@
+//! MS-069 and single failures: the process lives on, and what it believes is what is on disk.
+
+use super::*;
+use millstream_io::storage::fault::{Fault, FaultStorage};
+
+const EIO: i32 = 5;
+const ENOSPC: i32 = 28;
+
+/// Five attempts at a checkpoint, as a job makes them that tolerates failures: what fails is discarded, as far as that
+/// works. Returns the ids that were permitted to commit.
+fn run_tolerant(store: &mut CheckpointStore) -> Vec<u64> {
+    let mut permitted = Vec::new();
+    let first = store.next_id().0;
+    for id in first..first + 5 {
+        match checkpoint(store, id) {
+            Ok(permit) => {
+                permitted.push(permit.checkpoint().0);
+                let _ = store.subsume();
+            }
+            Err(error) if error.class() == millstream_io::error::Class::Fatal => break,
+            Err(_) => {
+                let _ = store.discard(CheckpointId(id));
+            }
+        }
+    }
+    permitted
+}
+
+/// Whatever operation fails, once, done or not: what is permitted last is what a restart of the job in this process and
+/// a start of a new process go on from, unless the job had to end; then it is that or a newer one.
+#[test]
+fn a_single_failure_anywhere_is_survived() {
+    let undisturbed = FaultStorage::new(Arc::new(MemoryStorage::new()));
+    let mut store = start(&undisturbed);
+    let begun = undisturbed.operations();
+    assert_eq!(run_tolerant(&mut store), [1, 2, 3, 4, 5]);
+    for k in begun..undisturbed.operations() {
+        for fault in [Fault::Before(EIO), Fault::After(EIO)] {
+            let context = format!("operation {k}, {fault:?}");
+            let memory = MemoryStorage::new();
+            let storage = FaultStorage::new(Arc::new(memory.clone()));
+            let mut store = start(&storage);
+            storage.fail_at(k, fault);
+            let permitted = run_tolerant(&mut store);
+            assert!(permitted.len() >= 4, "{context}: one failure costs one checkpoint: {permitted:?}");
+            let newest = *permitted.last().unwrap();
+            let latest = store.latest().unwrap().unwrap();
+            assert_eq!(latest.permit.checkpoint(), CheckpointId(newest), "{context}");
+            store.subsume().unwrap();
+            assert_eq!(store.retained().len(), 2, "{context}");
+            let image = memory.kill_image();
+            let opening = open(&image, &StartFrom::Latest).unwrap();
+            assert_eq!(
+                check_content(&image, opening.start().snapshot().unwrap()),
+                CheckpointId(newest),
+                "{context}"
+            );
+            drop(opening);
+            drop(start(&image));
+            let complete = tree(&image).iter().filter(|name| name.ends_with("/_metadata")).count();
+            let directories =
+                tree(&image).iter().filter(|name| name.starts_with("chk-") && name.ends_with('/')).count();
+            assert_eq!((complete, directories), (2, 2), "{context}: nothing half is left");
+        }
+    }
+}
+
+/// MS-069: the disk is full from any operation on. The error names the file and the cause, what there was stays whole,
+/// deleting still works, and with space again it goes on.
+#[test]
+fn ms_069_a_full_disk_costs_nothing_that_was_there() {
+    let undisturbed = FaultStorage::new(Arc::new(MemoryStorage::new()));
+    let mut store = start(&undisturbed);
+    run(&mut store, [1]);
+    let begun = undisturbed.operations();
+    checkpoint(&mut store, 2).unwrap();
+    for k in begun..undisturbed.operations() {
+        let memory = MemoryStorage::new();
+        let storage = FaultStorage::new(Arc::new(memory.clone()));
+        let mut store = start(&storage);
+        run(&mut store, [1]);
+        storage.full_from(k);
+        if let Err(error) = checkpoint(&mut store, 2) {
+            let StateError::Storage(cause) = &error else { panic!("{error}") };
+            assert_eq!(cause.source.raw_os_error(), Some(ENOSPC), "{error}");
+            assert!(error.to_string().contains("/chk-2"), "{error}");
+            store.discard(CheckpointId(2)).unwrap();
+            assert!(tree(&storage).iter().all(|name| !name.contains("chk-2")));
+            assert_eq!(store.latest().unwrap().unwrap().permit.checkpoint(), CheckpointId(1));
+        }
+        for image in [memory.kill_image(), memory.crash_image(k)] {
+            let opening = open(&image, &StartFrom::Latest).unwrap();
+            check_content(&image, opening.start().snapshot().unwrap());
+        }
+        storage.full_from(u64::MAX);
+        run(&mut store, [3]);
+    }
+}

@@ -5,20 +5,67 @@
 
 #![expect(clippy::disallowed_methods, reason = "the command is the shell that talks to the operating system")]
 
-pub mod args;
-pub mod config_file;
-pub mod control;
-pub mod failure;
+mod app;
+mod args;
+mod config_file;
+mod control;
+mod failure;
 mod hash;
-pub mod home;
-pub mod jobs;
+mod home;
+mod job_args;
+mod jobs;
 mod launch;
 mod log;
 mod progress;
-pub mod resolve;
+mod resolve;
+mod run;
 mod signals;
-pub mod split;
-pub mod summary;
+mod split;
+mod steer;
+mod summary;
 mod supervise;
-pub mod table;
-pub mod verbs;
+mod table;
+mod verbs;
+
+pub use clap;
+pub use failure::Failure;
+pub use job_args::{BuildError, JobArgs};
+pub use summary::Summary;
+
+use app::Program;
+use millstream::Env;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The whole `main` of a job executable: reads the process's arguments, has `build` describe the job, runs it or does
+/// what another verb asks, and gives the exit code.
+///
+/// ```no_run
+/// use millstream::Env;
+/// use millstream::connector::Collection;
+/// use millstream_cli::{BuildError, JobArgs};
+/// use std::process::ExitCode;
+///
+/// fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
+///     # let _ = (env, args);
+///     // env.source(..) … .sink(..)
+///     Ok(())
+/// }
+///
+/// fn main() -> ExitCode {
+///     millstream_cli::main(build)
+/// }
+/// ```
+pub fn main(build: impl Fn(&Env, &mut JobArgs) -> Result<(), BuildError>) -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let program = args.first().map(Path::new).and_then(Path::file_name);
+    let name = program.map_or_else(|| "job".to_owned(), |name| name.to_string_lossy().into_owned());
+    Program::Own { name, build: &build }.run(&args)
+}
+
+/// The `main` of the `millstream` command itself, with the bundled jobs.
+pub fn millstream() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    Program::Millstream.run(&args)
+}

@@ -1,2 +1,7 @@
 //! The `millstream` command.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    millstream_cli::millstream()
+}

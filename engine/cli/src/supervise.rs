@@ -20,18 +20,6 @@ pub enum Ended {
     Failed(Failure),
 }
 
-impl Ended {
-    /// The word for it in the summary.
-    pub fn state(&self) -> &'static str {
-        match self {
-            Self::Finished => "FINISHED",
-            Self::Canceled => "CANCELED",
-            Self::Stopped(_) => "STOPPED",
-            Self::Failed(_) => "FAILED",
-        }
-    }
-}
-
 /// What can happen to a job that is watched.
 #[derive(Debug)]
 pub enum Event {

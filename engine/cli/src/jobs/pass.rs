@@ -1,0 +1,14 @@
+//! `pass`: lines as they are.
+
+use super::options::Common;
+use crate::job_args::{BuildError, JobArgs};
+use millstream::Env;
+
+pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
+    let common: Common = args.options()?;
+    common.validate()?;
+    common.configure(env);
+    let lines = env.source(common.lines()).uid("source");
+    common.write(lines, ".txt");
+    Ok(())
+}

@@ -1,0 +1,342 @@
+//! `run`: from options to a job that has ended.
+
+use crate::app::now_ms;
+use crate::args::Run;
+use crate::config_file;
+use crate::control::{Claim, Server};
+use crate::failure::{FAILED, Failure, REFUSED};
+use crate::home::{Home, Surroundings};
+use crate::job_args::{BuildError, JobArgs, Report};
+use crate::signals::Listener;
+use crate::steer::{End, Steered, fault};
+use crate::summary::Summary;
+use crate::supervise::{Ended, Event, Watched, supervise};
+use crate::{launch, log};
+use millstream::config::{Config, ConfigError, Origin};
+use millstream::{Class, Env, JobHandle, JobId, JobState};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Time allowed for a clean stop unless `--grace` says otherwise.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// A job that is to be run.
+pub(crate) struct Job<'a> {
+    /// Its name unless `--name` says otherwise.
+    pub default_name: String,
+    /// Describes it.
+    pub build: &'a dyn Fn(&Env, &mut JobArgs) -> Result<(), BuildError>,
+    /// Its part of the command line.
+    pub args: JobArgs,
+}
+
+/// Runs a job to its end.
+///
+/// # Errors
+/// Whatever refuses the start; help that was asked for.
+pub(crate) fn run(options: Run, job: Job<'_>) -> Result<ExitCode, BuildError> {
+    if launch::is_detached() {
+        launch::leave_terminal();
+    }
+    log::to_stderr();
+    let home = Home::new(&Surroundings::of_process());
+    let name = options.name.clone().unwrap_or(job.default_name);
+    if name.trim().is_empty() {
+        return Err(Failure::refused("command line", "--name", "a job needs a name").into());
+    }
+    let env = Env::with_config(configuration(&options, &home)?);
+    let mut args = job.args;
+    (job.build)(&env, &mut args)?;
+    let report = args.finish()?;
+    let config = env.config();
+    config.validate().map_err(Failure::from)?;
+    for warning in config.warnings() {
+        eprintln!("warning: {warning}");
+    }
+    if let Some(summary) = &options.summary {
+        writable(summary)?;
+    }
+    let (sender, events) = channel();
+    let signals = sender.clone();
+    // From here on a signal means a clean stop, also while the job starts.
+    let listener = Listener::start(move |signal| drop(signals.send(Event::Signal(signal))))
+        .map_err(|error| Failure::refused("listen to signals", "process", error))?;
+    let code = start_and_watch(&env, &name, &config, &home, &options, (sender, events), report)?;
+    drop(listener);
+    Ok(code)
+}
+
+/// The configuration that the options ask for.
+fn configuration(options: &Run, home: &Home) -> Result<Config, Failure> {
+    let mut config = Config::new();
+    for (key, value) in &options.defines {
+        config.set(key, value, Origin::Define)?;
+    }
+    for (key, value) in flags(options) {
+        config.set(key, &value, Origin::Define)?;
+    }
+    if let Some(file) = &options.config {
+        config_file::read(file, &mut config)?;
+    }
+    let checkpoints = home.checkpoints();
+    // A default of the command's own (ruling 7): the library knows no directory.
+    set_default_dir(&mut config, &checkpoints)?;
+    Ok(config)
+}
+
+fn set_default_dir(config: &mut Config, dir: &Path) -> Result<(), ConfigError> {
+    config.set("execution.checkpointing.dir", &dir.to_string_lossy(), Origin::Default)
+}
+
+/// Options that stand for a key.
+fn flags(options: &Run) -> Vec<(&'static str, String)> {
+    let path = |path: &PathBuf| path.to_string_lossy().into_owned();
+    let on = |set: bool| set.then(|| "true".to_owned());
+    let given = [
+        ("execution.state-recovery.path", options.from_savepoint.as_ref().map(path)),
+        ("execution.state-recovery.ignore-unclaimed-state", on(options.allow_non_restored_state)),
+        ("execution.state-recovery.claim-mode", options.claim_mode.clone()),
+        ("execution.state-recovery.fresh", on(options.fresh)),
+        ("parallelism.default", options.parallelism.clone()),
+    ];
+    given.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+}
+
+/// Refuses a summary that could not be written in the end.
+fn writable(summary: &Path) -> Result<(), Failure> {
+    let refused = |cause: &str| Err(Failure::refused("write summary", summary.display().to_string(), cause));
+    let dir = summary.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    if summary.is_dir() {
+        return refused("it is a directory");
+    }
+    match dir.metadata() {
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => refused("its directory is none"),
+        Err(error) => refused(&error.to_string()),
+    }
+}
+
+fn start_and_watch(
+    env: &Env,
+    name: &str,
+    config: &Config,
+    home: &Home,
+    options: &Run,
+    (sender, events): (Sender<Event>, Receiver<Event>),
+    report: Option<Report>,
+) -> Result<ExitCode, Failure> {
+    let job_id = JobId::of(name).to_string();
+    let checkpointing = config.checkpointing.interval.is_some();
+    let checkpoints = config.checkpointing.dir.clone().unwrap_or_else(|| home.checkpoints());
+    let scope = if checkpointing { checkpoints.as_path() } else { home.dir() };
+    let (claim, listener) = Claim::take(home, name, &job_id, scope)?;
+    let start_ms = now_ms();
+    let handle = env.start(name).map_err(|error| engine_failure(&error))?;
+    eprintln!("{}", handle.start_line());
+    let job = Arc::new(Steered {
+        control: handle.control(),
+        job_id: job_id.clone(),
+        parallelism: config.pipeline.parallelism,
+        start_ms,
+        checkpoints,
+        end: End::default(),
+    });
+    let server = Server::start(listener, Arc::clone(&job) as _).map_err(|error| {
+        Failure::failed("start control socket", claim.socket_path().display().to_string(), error)
+    })?;
+    if launch::is_detached() {
+        launch::report_running(&job_id, &claim.socket_path().with_extension("log"))?;
+    }
+    let (ended, summary) = watch(handle, &job, sender, &events, options.grace.unwrap_or(GRACE))?;
+    let told = tell(&ended, &summary, report);
+    if let Some(path) = &options.summary {
+        summary.write(path)?;
+    }
+    drop((server, claim));
+    Ok(told)
+}
+
+/// Watches a started job to its end.
+fn watch(
+    handle: JobHandle,
+    job: &Arc<Steered>,
+    sender: Sender<Event>,
+    events: &Receiver<Event>,
+    grace: Duration,
+) -> Result<(Ended, Summary), Failure> {
+    let waiter = thread::Builder::new().name("millstream-wait".to_owned());
+    let (waited, begun) = (Arc::clone(job), Instant::now());
+    let outcome = Arc::new(Mutex::new(None));
+    let posted = Arc::clone(&outcome);
+    waiter
+        .spawn(move || {
+            let ended = match handle.wait() {
+                Ok(summary) => {
+                    let ended = ended(&summary);
+                    waited.end.post(Ok(last_path(&summary)));
+                    *posted.lock().unwrap_or_else(PoisonError::into_inner) = Some(written(&summary));
+                    ended
+                }
+                Err(error) => {
+                    waited.end.post(Err(fault(&error)));
+                    Ended::Failed(Failure { code: FAILED, ..engine_failure(&error) })
+                }
+            };
+            // Nobody watches any more when the grace is over.
+            let _ = sender.send(Event::Ended(ended));
+        })
+        .map_err(|error| Failure::failed("start thread", "process", error))?;
+    let watched: Arc<dyn Watched> = Arc::clone(job) as _;
+    let ended = supervise(&watched, events, grace).unwrap_or_else(Ended::Failed);
+    let summary = outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let summary = summary.unwrap_or_else(|| failed_summary(job, begun.elapsed()));
+    Ok((ended, summary))
+}
+
+fn ended(summary: &millstream::Summary) -> Ended {
+    match summary.state {
+        JobState::Finished => Ended::Finished,
+        JobState::Canceled => Ended::Canceled,
+        _ => Ended::Stopped(last_path(summary)),
+    }
+}
+
+fn last_path(summary: &millstream::Summary) -> Option<String> {
+    summary.last_checkpoint.as_ref().map(|last| last.path.to_string_lossy().into_owned())
+}
+
+/// The summary as it is written.
+fn written(summary: &millstream::Summary) -> Summary {
+    Summary {
+        job: summary.job.clone(),
+        job_id: summary.job_id.clone(),
+        state: summary.state.to_string(),
+        parallelism: u32::try_from(summary.parallelism).unwrap_or(u32::MAX),
+        records_in: summary.records_in,
+        records_out: summary.records_out,
+        records_replayed: summary.records_replayed,
+        records_late: summary.records_late,
+        records_rejected: summary.records_rejected,
+        checkpoints_completed: summary.checkpoints_completed,
+        checkpoints_failed: summary.checkpoints_failed,
+        restarts: summary.restarts,
+        restored_from: summary.restored_from.as_ref().map(|path| path.to_string_lossy().into_owned()),
+        last_checkpoint: last_path(summary),
+        duration_ms: u64::try_from(summary.duration.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+/// The summary of a job that failed: what the engine shows of it.
+fn failed_summary(job: &Steered, duration: Duration) -> Summary {
+    let metrics = job.control.metrics();
+    let counts = metrics.checkpoints.counts();
+    written(&millstream::Summary {
+        job: job.control.name().to_owned(),
+        job_id: job.job_id.clone(),
+        state: JobState::Failed,
+        parallelism: usize::try_from(job.parallelism).unwrap_or(usize::MAX),
+        records_in: metrics.records_in,
+        records_out: metrics.records_out,
+        records_replayed: metrics.records_replayed,
+        records_late: metrics.records_late,
+        records_rejected: metrics.records_rejected,
+        checkpoints_completed: counts.completed,
+        checkpoints_failed: counts.failed,
+        restarts: metrics.restarts,
+        restored_from: metrics.restored_from,
+        last_checkpoint: metrics.last_checkpoint,
+        duration,
+    })
+}
+
+/// Says on stderr how it ended, and gives the exit code.
+fn tell(ended: &Ended, summary: &Summary, report: Option<Report>) -> ExitCode {
+    let figures = format!("{} records read, {} written", summary.records_in, summary.records_out);
+    match ended {
+        Ended::Failed(failure) => return failure.report(),
+        Ended::Finished => {
+            if let Some(report) = report {
+                eprintln!("{}", report(summary));
+            }
+            eprintln!("finished: {figures}");
+        }
+        Ended::Canceled => eprintln!("cancelled: {figures}"),
+        Ended::Stopped(Some(path)) => eprintln!("suspended: {figures}; the next start goes on from {path}"),
+        Ended::Stopped(None) => {
+            eprintln!("stopped: nothing was committed, since execution.checkpointing.interval is not set");
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn engine_failure(error: &millstream::Error) -> Failure {
+    let code = if error.class() == Class::Refuse { REFUSED } else { FAILED };
+    Failure {
+        what: error.what().to_owned(),
+        at: error.at().to_owned(),
+        cause: error.cause().to_string(),
+        hint: error.hint().map(ToOwned::to_owned),
+        code,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn home() -> Home {
+        Home::new(&Surroundings { current: "/here".into(), ..Surroundings::default() })
+    }
+
+    #[test]
+    fn options_stand_for_keys_and_go_before_the_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("job.toml");
+        std::fs::write(&file, "parallelism.default = 9\nexchange.ring-segments = 8\n").unwrap();
+        let options = Run {
+            parallelism: Some("3".to_owned()),
+            allow_non_restored_state: true,
+            claim_mode: Some("no-claim".to_owned()),
+            defines: vec![("execution.checkpointing.interval".to_owned(), "1s".to_owned())],
+            config: Some(file),
+            ..Run::default()
+        };
+        let config = configuration(&options, &home()).unwrap();
+        assert_eq!((config.pipeline.parallelism, config.exchange.ring_segments), (3, 8));
+        assert!(config.recovery.ignore_unclaimed_state);
+        assert_eq!(config.checkpointing.interval, Some(Duration::from_secs(1)));
+        assert_eq!(config.checkpointing.dir, Some("/here/.millstream/checkpoints".into()));
+    }
+
+    #[test]
+    fn a_directory_that_was_given_replaces_the_commands_own() {
+        let given = ("state.checkpoints.dir".to_owned(), "/ck".to_owned());
+        let options = Run { defines: vec![given], ..Run::default() };
+        assert_eq!(configuration(&options, &home()).unwrap().checkpointing.dir, Some("/ck".into()));
+    }
+
+    #[test]
+    fn ms_025_parallelism_is_refused_by_name_and_value() {
+        for bad in ["0", "-1", "x", "32769"] {
+            let options = Run { parallelism: Some(bad.to_owned()), ..Run::default() };
+            let refused =
+                configuration(&options, &home()).and_then(|config| Ok(config.validate()?)).unwrap_err();
+            assert_eq!(refused.code, 2);
+            assert!(refused.at.contains("parallelism.default") && refused.at.contains(bad), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_summary_that_could_not_be_written_is_refused_at_the_start() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(writable(&dir.path().join("s.json")).is_ok());
+        assert!(writable(Path::new("s.json")).is_ok());
+        for bad in [dir.path().to_owned(), dir.path().join("none/s.json")] {
+            assert_eq!(writable(&bad).unwrap_err().code, 2);
+        }
+    }
+}

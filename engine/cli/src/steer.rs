@@ -1,0 +1,196 @@
+//! A running job as its control socket and its supervisor see it.
+
+use crate::control::Control;
+use crate::control::protocol::{
+    Counts, Entry, Fault, History, LastCheckpoint, Reply, Request, Restored, Status,
+};
+use crate::progress::Seen;
+use crate::supervise::Watched;
+use millstream::checkpoint::{CheckpointKind, CheckpointRecord, CheckpointStatus};
+use millstream::{JobControl, Metrics};
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+/// A running job.
+pub(crate) struct Steered {
+    /// The engine's own handle.
+    pub control: JobControl,
+    /// 32 hex digits.
+    pub job_id: String,
+    /// Default parallelism.
+    pub parallelism: u32,
+    /// When it was started, in ms since the epoch: where the engine's moments count from.
+    pub start_ms: u64,
+    /// Directory of the checkpoints of all jobs.
+    pub checkpoints: PathBuf,
+    /// How it ended, once it has.
+    pub end: End,
+}
+
+/// The end of a job, to be waited for.
+#[derive(Default)]
+pub(crate) struct End {
+    outcome: Mutex<Option<Result<Option<String>, Fault>>>,
+    come: Condvar,
+}
+
+impl End {
+    /// It has come: the path of the last checkpoint, or what went wrong.
+    pub(crate) fn post(&self, outcome: Result<Option<String>, Fault>) {
+        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+        self.come.notify_all();
+    }
+
+    fn wait(&self) -> Result<Option<String>, Fault> {
+        let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            match &*outcome {
+                Some(outcome) => return outcome.clone(),
+                None => outcome = self.come.wait(outcome).unwrap_or_else(PoisonError::into_inner),
+            }
+        }
+    }
+}
+
+impl Control for Steered {
+    fn answer(&self, request: Request) -> Reply {
+        let done = match request {
+            Request::Status => return Reply::Status(self.status()),
+            Request::Checkpoints => return Reply::History(self.history(&self.control.metrics())),
+            Request::Checkpoint { full } => self.checkpoint(full).map(Reply::Path),
+            Request::Stop => self.stop().map(Reply::Path),
+            Request::Cancel => self.cancel().map(|()| Reply::Done),
+        };
+        done.unwrap_or_else(Reply::Refused)
+    }
+}
+
+impl Steered {
+    fn status(&self) -> Status {
+        let metrics = self.control.metrics();
+        Status {
+            job_id: self.job_id.clone(),
+            name: self.control.name().to_owned(),
+            state: metrics.state.to_string(),
+            pid: std::process::id(),
+            parallelism: self.parallelism,
+            start_ms: self.start_ms,
+            last_checkpoint: metrics.last_checkpoint.map(|last| LastCheckpoint {
+                id: last.id.0,
+                path: text(&last.path),
+                completed_ms: last.completed_ms,
+            }),
+        }
+    }
+
+    fn checkpoint(&self, full: bool) -> Result<String, Fault> {
+        let taken = if full { self.control.full_checkpoint() } else { self.control.checkpoint() };
+        taken.map(|info| text(&info.path)).map_err(|error| fault(&error))
+    }
+
+    fn stop(&self) -> Result<String, Fault> {
+        self.control.stop().map_err(|error| fault(&error))?;
+        self.end.wait()?.ok_or_else(|| Fault {
+            what: "stop".to_owned(),
+            at: format!("job {}", self.control.name()),
+            cause: "it ended without a checkpoint".to_owned(),
+            hint: Some("checkpoints are taken when execution.checkpointing.interval is set".to_owned()),
+        })
+    }
+
+    fn cancel(&self) -> Result<(), Fault> {
+        self.control.cancel().map_err(|error| fault(&error))?;
+        self.end.wait().map(|_| ())
+    }
+
+    fn history(&self, metrics: &Metrics) -> History {
+        let statistics = &metrics.checkpoints;
+        let counts = statistics.counts();
+        History {
+            job_id: self.job_id.clone(),
+            name: self.control.name().to_owned(),
+            counts: Counts {
+                total: counts.total,
+                in_progress: counts.in_progress,
+                completed: counts.completed,
+                failed: counts.failed,
+                restored: counts.restored,
+            },
+            restored: statistics.restored().map(|(id, moment)| Restored {
+                id: id.0,
+                path: self.path(id.0),
+                ms: self.start_ms + ms(moment),
+            }),
+            history: statistics.history().map(|record| self.entry(record)).collect(),
+        }
+    }
+
+    fn entry(&self, record: &CheckpointRecord) -> Entry {
+        let (status, failure) = match &record.status {
+            CheckpointStatus::InProgress => ("IN_PROGRESS", None),
+            CheckpointStatus::Completed => ("COMPLETED", None),
+            CheckpointStatus::Failed(failure) => ("FAILED", Some(failure.to_string())),
+        };
+        let kind = match record.kind {
+            CheckpointKind::Checkpoint => "CHECKPOINT",
+            CheckpointKind::FullCheckpoint => "FULL_CHECKPOINT",
+        };
+        Entry {
+            id: record.id.0,
+            kind: kind.to_owned(),
+            status: status.to_owned(),
+            unaligned: false,
+            trigger_ms: self.start_ms + ms(record.triggered),
+            duration_ms: ms(record.duration),
+            checkpointed_bytes: record.metrics.bytes,
+            full_bytes: record.metrics.full_bytes,
+            processed_bytes: record.metrics.processed_bytes,
+            persisted_bytes: record.metrics.persisted_bytes,
+            alignment_ms: ms(record.metrics.alignment),
+            start_delay_ms: ms(record.metrics.start_delay),
+            path: (record.status == CheckpointStatus::Completed).then(|| self.path(record.id.0)),
+            failure,
+        }
+    }
+
+    /// The directory of one of the job's checkpoints.
+    fn path(&self, id: u64) -> String {
+        text(&self.checkpoints.join(&self.job_id).join(format!("chk-{id}")))
+    }
+}
+
+impl Watched for Steered {
+    fn suspend(&self) {
+        // A job that has ended by itself is reported as such.
+        let _ = self.control.stop();
+    }
+
+    fn seen(&self) -> Seen {
+        let metrics = self.control.metrics();
+        let now = crate::app::now_ms();
+        let age = |completed: u64| now.saturating_sub(completed);
+        Seen {
+            records: metrics.records_in,
+            checkpoint: metrics.last_checkpoint.map(|last| (last.id.0, age(last.completed_ms))),
+        }
+    }
+}
+
+/// The parts of an engine's error.
+pub(crate) fn fault(error: &millstream::Error) -> Fault {
+    Fault {
+        what: error.what().to_owned(),
+        at: error.at().to_owned(),
+        cause: error.cause().to_string(),
+        hint: error.hint().map(ToOwned::to_owned),
+    }
+}
+
+fn ms(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

@@ -1,0 +1,151 @@
+//! Looking at running jobs and steering them.
+
+use crate::support::{Place, Ran, send};
+use serde_json::Value;
+use std::fs;
+
+const CHECKPOINTS: &str = "-D execution.checkpointing.interval=20ms";
+
+/// A job that does not end by itself.
+fn endless(options: &str) -> String {
+    format!("run {options} --summary summary.json running --follow --input in --output out")
+}
+
+fn place() -> Place {
+    let place = Place::new();
+    place.write("in", "a,1\nb,2\n");
+    place
+}
+
+fn checkpointed(job: &Value) -> bool {
+    job["state"] == "RUNNING" && !job["last_checkpoint"].is_null()
+}
+
+#[test]
+fn ms_074_a_second_start_is_refused_naming_the_holder_and_a_killed_one_is_in_nobodys_way() {
+    for options in ["", CHECKPOINTS] {
+        let place = place();
+        let mut first = place.start(&endless(options));
+        let job = place.job(|job| job["state"] == "RUNNING");
+        assert_eq!(job["pid"], first.id());
+        let error = place.run(&endless(options)).refused();
+        assert!(error.contains(&first.id().to_string()), "{error}");
+        send(&first, "KILL");
+        first.wait().unwrap();
+        let third = place.start(&endless(options));
+        place.job(|job| job["pid"] == third.id() && job["state"] == "RUNNING");
+        send(&third, "TERM");
+        Ran::of(third.wait_with_output().unwrap()).ends_well();
+    }
+}
+
+#[test]
+fn running_jobs_are_listed_by_the_contracts_fields() {
+    let place = place();
+    assert_eq!(place.run("list --json").ends_well().stdout, "[]\n");
+    let child = place.start(&endless(&format!("-p 2 --name mine {CHECKPOINTS}")));
+    let job = place.job(checkpointed);
+    assert_eq!((&job["name"], &job["parallelism"]), (&"mine".into(), &2.into()));
+    let last = &job["last_checkpoint"];
+    let path = last["path"].as_str().unwrap();
+    assert!(path.ends_with(&format!("{}/chk-{}", job["job_id"].as_str().unwrap(), last["id"])), "{path}");
+    assert!(last["completed_ms"].as_u64() >= job["start_ms"].as_u64());
+    let shown = place.run("list").ends_well().stdout;
+    assert!(shown.contains("mine") && shown.contains("RUNNING"), "{shown}");
+    send(&child, "TERM");
+    child.wait_with_output().unwrap();
+}
+
+#[test]
+fn a_checkpoint_is_taken_when_asked_for_and_found_in_the_history() {
+    let place = place();
+    // So rare that every checkpoint is one that was asked for.
+    let child = place.start(&endless("-D execution.checkpointing.interval=1h"));
+    let job = place.job(|job| job["state"] == "RUNNING");
+    let id = job["job_id"].as_str().unwrap();
+    let path = place.run("checkpoint running").ends_well().stdout;
+    assert!(fs::metadata(format!("{}/_metadata", path.trim())).is_ok(), "{path}");
+    let full = place.run(&format!("checkpoint --full {}", &id[..8])).ends_well().stdout;
+    let history: Value =
+        serde_json::from_str(&place.run("checkpoints running --json").ends_well().stdout).unwrap();
+    assert_eq!(history["job_id"], id);
+    assert_eq!((&history["counts"]["completed"], &history["restored"]), (&2.into(), &Value::Null));
+    let entries = history["history"].as_array().unwrap();
+    let kinds: Vec<&str> = entries.iter().map(|entry| entry["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["FULL_CHECKPOINT", "CHECKPOINT"]);
+    assert_eq!(entries[0]["path"].as_str().unwrap(), full.trim());
+    assert!(entries.iter().all(|entry| entry["status"] == "COMPLETED" && entry["failure"].is_null()));
+    assert!(place.run(&format!("checkpoints {id}")).ends_well().stdout.contains("FULL_CHECKPOINT"));
+    send(&child, "TERM");
+    child.wait_with_output().unwrap();
+}
+
+#[test]
+fn without_an_interval_a_checkpoint_is_refused_naming_the_key() {
+    let place = place();
+    let child = place.start(&endless(""));
+    place.job(|job| job["state"] == "RUNNING");
+    let ran = place.run("checkpoint running");
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains("execution.checkpointing.interval"), "{}", ran.stderr);
+    send(&child, "KILL");
+    child.wait_with_output().unwrap();
+}
+
+#[test]
+fn stop_prints_the_path_of_the_final_checkpoint_and_the_next_start_resumes_from_it() {
+    let place = place();
+    let child = place.start(&endless(CHECKPOINTS));
+    place.job(checkpointed);
+    let path = place.run("stop running").ends_well().stdout;
+    let path = path.trim();
+    assert!(fs::metadata(format!("{path}/_metadata")).is_ok(), "{path}");
+    Ran::of(child.wait_with_output().unwrap()).ends_well();
+    let summary = place.summary();
+    assert_eq!(
+        (summary["state"].as_str(), summary["last_checkpoint"].as_str()),
+        (Some("STOPPED"), Some(path))
+    );
+    assert_eq!(place.sorted("out"), ["a,1", "b,2"]);
+
+    place.write("in", "a,1\nb,2\na,3\n");
+    let bounded = format!("run {CHECKPOINTS} --summary summary.json running --input in --output out");
+    let _ = bounded;
+    let child = place.start(&endless(CHECKPOINTS));
+    place.job(checkpointed);
+    place.run("stop running").ends_well();
+    let ran = Ran::of(child.wait_with_output().unwrap()).ends_well();
+    assert!(ran.stderr.contains(&format!("resuming from {path}")), "{}", ran.stderr);
+    assert_eq!(place.summary()["restored_from"], path);
+}
+
+#[test]
+fn cancel_ends_with_code_0_and_state_canceled() {
+    let place = place();
+    let child = place.start(&endless(CHECKPOINTS));
+    place.job(checkpointed);
+    let ran = place.run("cancel running").ends_well();
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
+    Ran::of(child.wait_with_output().unwrap()).ends_well();
+    assert_eq!(place.summary()["state"], "CANCELED");
+    assert_eq!(place.run("list --json").ends_well().stdout, "[]\n");
+}
+
+#[test]
+fn a_job_that_does_not_run_is_not_found() {
+    let ran = Place::new().run("cancel nothing");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+    assert!(ran.stderr.starts_with("error: find job: nothing: "), "{}", ran.stderr);
+}
+
+#[test]
+fn a_detached_run_prints_its_id_and_goes_on() {
+    let place = place();
+    let ran = place.run(&endless(&format!("--detached {CHECKPOINTS}"))).ends_well();
+    let job = place.job(checkpointed);
+    assert_eq!(ran.stdout.trim(), job["job_id"].as_str().unwrap());
+    place.run("stop running").ends_well();
+    assert_eq!(place.sorted("out"), ["a,1", "b,2"]);
+    // A refusal comes back to the caller.
+    place.run("run --detached running --input none --output out").refused();
+}

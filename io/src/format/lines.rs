@@ -1,5 +1,6 @@
 //! Lines: the bytes between two LF, whatever they are.
 
+use super::block::{self, BLOCK};
 use super::{Format, Splitter};
 
 /// A file of lines. A record is the bytes between two LF: a CR stays, an empty line counts, and nothing is dropped, so
@@ -15,6 +16,29 @@ impl Splitter for LineSplitter {
     #[inline(always)]
     fn next_end(&mut self, chunk: &[u8]) -> Option<usize> {
         memchr::memchr(b'\n', chunk).map(|at| at + 1)
+    }
+
+    /// By blocks: searching anew for each line costs more than a short line is long.
+    #[inline]
+    fn each_end(&mut self, chunk: &[u8], mut found: impl FnMut(usize) -> bool) -> Option<usize> {
+        let (blocks, rest) = chunk.as_chunks::<BLOCK>();
+        for (i, block) in blocks.iter().enumerate() {
+            let mut ends = block::find(block, b'\n');
+            while ends != 0 {
+                let end = i * BLOCK + ends.trailing_zeros() as usize + 1;
+                if !found(end) {
+                    return Some(end);
+                }
+                ends &= ends - 1;
+            }
+        }
+        let before = blocks.len() * BLOCK;
+        for at in memchr::memchr_iter(b'\n', rest) {
+            if !found(before + at + 1) {
+                return Some(before + at + 1);
+            }
+        }
+        None
     }
 }
 
@@ -41,7 +65,8 @@ impl Format for Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::testing::split;
+    use crate::format::testing::{cuts_by_runs, split};
+    use proptest::prelude::*;
 
     #[test]
     fn ms064_lines_are_any_bytes_and_only_lf_ends_them() {
@@ -49,6 +74,19 @@ mod tests {
         let lines: [&[u8]; 6] = [b"ok1", b"k\xffk", b"a\0b", b"\r", b"", b"last"];
         for chunk in 1..=text.len() {
             assert_eq!(split::<Lines>(text, chunk), lines, "fed in chunks of {chunk}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lines_end_behind_every_lf_in_runs_of_any_length(
+            text in prop::collection::vec(prop::sample::select(b"\n\nabcdef\x8a\x0b".to_vec()), 0..400),
+            chunk in 1usize..300, run in 1usize..10,
+        ) {
+            let mut want: Vec<_> = text.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::len).collect();
+            let mut begin = 0;
+            let want: Vec<_> = want.drain(..).map(|len| { begin += len; (begin - len, begin) }).collect();
+            prop_assert_eq!(cuts_by_runs::<LineSplitter>(&text, chunk, run), want);
         }
     }
 }

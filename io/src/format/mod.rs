@@ -3,6 +3,7 @@
 //! A [`Splitter`] finds the ends of records in chunks of any size; a [`Format`] says which splitter a kind of file
 //! needs and what it makes of a record's bytes. Neither copies: what is emitted is a view into the reader's buffer.
 
+mod block;
 mod borders;
 pub mod csv;
 mod lines;
@@ -22,6 +23,20 @@ pub trait Splitter: Clone + Default + Send + 'static {
     /// Looks for the end of the present record. Returns how many bytes of `chunk` belong to it, line end included,
     /// and is then ready for the next record; `None` when the record goes on behind the chunk.
     fn next_end(&mut self, chunk: &[u8]) -> Option<usize>;
+
+    /// Calls `found` with the end of each record in the chunk, in order, until it returns false. Returns how far it has
+    /// come then; nothing when it has come to the end of the chunk.
+    #[inline]
+    fn each_end(&mut self, chunk: &[u8], mut found: impl FnMut(usize) -> bool) -> Option<usize> {
+        let mut at = 0;
+        while let Some(n) = self.next_end(&chunk[at..]) {
+            at += n;
+            if !found(at) {
+                return Some(at);
+            }
+        }
+        None
+    }
 
     /// Goes over a chunk without asking where records end.
     fn pass(&mut self, mut chunk: &[u8]) {

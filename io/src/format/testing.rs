@@ -13,21 +13,45 @@ pub(crate) fn split<F: Format>(text: &[u8], chunk: usize) -> Vec<&[u8]> {
 
 /// Where each record begins and ends, its line end included.
 pub(crate) fn cuts<S: Splitter>(text: &[u8], chunk: usize) -> Vec<(usize, usize)> {
+    let mut ends = Vec::new();
     let mut splitter = S::default();
-    let mut cuts = Vec::new();
-    let mut begin = 0;
     for (i, piece) in text.chunks(chunk.max(1)).enumerate() {
         let mut at = 0;
         while let Some(n) = splitter.next_end(&piece[at..]) {
             at += n;
-            cuts.push((begin, i * chunk + at));
-            begin = i * chunk + at;
+            ends.push(i * chunk + at);
         }
     }
-    if begin < text.len() {
-        cuts.push((begin, text.len()));
+    pairs(ends, text.len())
+}
+
+/// The same by runs of at most `run` records.
+pub(crate) fn cuts_by_runs<S: Splitter>(text: &[u8], chunk: usize, run: usize) -> Vec<(usize, usize)> {
+    let mut ends = Vec::new();
+    let mut splitter = S::default();
+    for (i, piece) in text.chunks(chunk.max(1)).enumerate() {
+        let mut at = 0;
+        let mut left = run;
+        while let Some(n) = splitter.each_end(&piece[at..], |end| {
+            ends.push(i * chunk + at + end);
+            left -= 1;
+            left > 0
+        }) {
+            at += n;
+            left = run;
+        }
     }
-    cuts
+    pairs(ends, text.len())
+}
+
+fn pairs(ends: Vec<usize>, len: usize) -> Vec<(usize, usize)> {
+    let begins = std::iter::once(0).chain(ends.iter().copied());
+    let mut pairs: Vec<_> = begins.zip(ends.iter().copied()).collect();
+    let rest = ends.last().copied().unwrap_or(0);
+    if rest < len {
+        pairs.push((rest, len));
+    }
+    pairs
 }
 
 /// The contents of the CSV records of a text, blank lines and a last record with an open quote left out; by the

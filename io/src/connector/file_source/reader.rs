@@ -152,27 +152,33 @@ impl Window {
         out: &mut impl Emit<F::Out>,
     ) -> Stop {
         let data = &self.buffer[..self.filled];
-        let (mut begin, mut scanned) = (self.begin, self.scanned);
-        let stop = loop {
-            if begin >= stop {
-                break Stop::Enough;
-            }
-            let Some(n) = splitter.next_end(&data[scanned..]) else {
-                scanned = data.len();
-                break Stop::Partial;
-            };
-            scanned += n;
-            let content = F::content(&data[begin..scanned]);
+        let base = self.base;
+        let mut begin = self.begin;
+        let mut long = None;
+        if begin >= stop {
+            return Stop::Enough;
+        }
+        let scanned = self.scanned;
+        let stopped = splitter.each_end(&data[scanned..], |n| {
+            let end = scanned + n;
+            let content = F::content(&data[begin..end]);
             if content.len() > max_record {
-                break Stop::TooLong(scanned);
+                long = Some(end);
+                return false;
             }
             if !(F::SKIPS_EMPTY && content.is_empty()) {
-                out.emit(F::view(inode, self.base + begin as u64, content));
+                out.emit(F::view(inode, base + begin as u64, content));
             }
-            begin = scanned;
-        };
-        (self.begin, self.scanned) = (begin, scanned);
-        stop
+            begin = end;
+            begin < stop
+        });
+        self.begin = begin;
+        self.scanned = stopped.map_or(self.filled, |n| scanned + n);
+        match (long, stopped) {
+            (Some(end), _) => Stop::TooLong(end),
+            (None, Some(_)) => Stop::Enough,
+            (None, None) => Stop::Partial,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! CSV against RFC 4180 by hand, against a byte-at-a-time model of the grammar, and against `csv-core`.
 
 use super::*;
-use crate::format::testing::{csv_model as model, cuts, split};
+use crate::format::testing::{csv_model as model, cuts, cuts_by_runs, split};
 use crate::format::{Borders, Splitter};
 use crate::record::{Record, Row};
 use proptest::prelude::*;
@@ -68,9 +68,27 @@ fn a_record_round_trips_with_its_place() {
     assert_eq!(CsvLine::own(row.view()), line);
 }
 
-/// Bytes that matter to the grammar, and one that does not.
+/// Bytes that matter to the grammar, and some that do not; or well-formed fields with a stray quote here and there, so
+/// that whole blocks of each kind occur.
 fn any_text() -> impl Strategy<Value = Vec<u8>> {
-    prop::collection::vec(prop::sample::select(b"\"\"\"a,,\n\r".to_vec()), 0..80)
+    let soup = prop::collection::vec(prop::sample::select(b"\"\"\"a,,\n\r".to_vec()), 0..200);
+    let fields = [
+        "a",
+        "plain text",
+        "",
+        "\"q\"",
+        "\"a,\nb\"",
+        "\"\"\"x\"\"\"",
+        "\"long and quoted, with\r\nbreaks\"",
+        "5\" x",
+    ];
+    let field = prop::sample::select(fields.to_vec());
+    let stop = prop::sample::select(vec![",", ",", ",", "\n", "\r\n", "\"", "\n\n"]);
+    let rows = prop::collection::vec((field, stop), 0..40);
+    prop_oneof![
+        soup,
+        rows.prop_map(|rows| rows.iter().flat_map(|(a, b)| [*a, *b]).collect::<String>().into_bytes())
+    ]
 }
 
 /// The rows that `csv-core` reads.
@@ -100,9 +118,12 @@ fn reference(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
 
 proptest! {
     #[test]
-    fn records_end_where_the_model_says_however_the_bytes_are_cut(text in any_text(), chunk in 1usize..20) {
+    fn records_end_where_the_model_says_however_the_bytes_are_cut(
+        text in any_text(), chunk in 1usize..300, run in 1usize..10,
+    ) {
         let (ends, open) = model(&text);
-        prop_assert_eq!(cuts::<CsvSplitter>(&text, chunk), ends);
+        prop_assert_eq!(cuts::<CsvSplitter>(&text, chunk), &ends[..]);
+        prop_assert_eq!(cuts_by_runs::<CsvSplitter>(&text, chunk, run), ends);
         let mut splitter = CsvSplitter::default();
         let mut at = 0;
         while let Some(n) = splitter.next_end(&text[at..]) {
@@ -113,7 +134,7 @@ proptest! {
 
     #[test]
     fn borders_are_the_first_ends_of_records_at_or_behind_each_place(
-        text in any_text(), mut places in prop::collection::vec(1u64..80, 0..6), chunk in 1usize..20,
+        text in any_text(), mut places in prop::collection::vec(1u64..400, 0..6), chunk in 1usize..300,
     ) {
         places.sort_unstable();
         let (mut ends, _) = model(&text);

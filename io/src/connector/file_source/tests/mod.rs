@@ -4,6 +4,7 @@ mod followed;
 mod once;
 mod restored;
 mod shared;
+mod speed;
 
 use super::*;
 use crate::clock::ManualClock;

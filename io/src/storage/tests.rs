@@ -1,8 +1,10 @@
 //! The contract of [`Storage`], run over every implementation. Expected values are those of the trait's documentation.
 
+use super::fault::FaultStorage;
 use super::{DiskStorage, Entry, Kind, MemoryStorage, Storage, read_all, remove_tree};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 macro_rules! contract {
     ($($name:ident),* $(,)?) => {
@@ -17,6 +19,15 @@ macro_rules! contract {
             use super::*;
             $(#[test] fn $name() {
                 let storage = MemoryStorage::new();
+                storage.create_dir_all(Path::new("/root")).unwrap();
+                super::$name(&storage, Path::new("/root"));
+            })*
+        }
+        /// Without a plan the wrapper changes nothing.
+        mod fault {
+            use super::*;
+            $(#[test] fn $name() {
+                let storage = FaultStorage::new(Arc::new(MemoryStorage::new()));
                 storage.create_dir_all(Path::new("/root")).unwrap();
                 super::$name(&storage, Path::new("/root"));
             })*

@@ -8,6 +8,12 @@ pub trait Emit<T: Record> {
     /// Hands one record on.
     fn emit(&mut self, record: T::Ref<'_>);
 
+    /// Whether what was emitted does not fit the rings any more, so that it waits: a source ends its batch where it
+    /// can, looking here every few hundred records. What it emits all the same is never lost.
+    fn is_full(&self) -> bool {
+        false
+    }
+
     /// Hands on a record whose encoded bytes are at hand, so that a record that passes through unchanged is copied
     /// rather than encoded again.
     fn emit_row(&mut self, row: Row<'_, T>) {

@@ -19,6 +19,10 @@ impl<T: Record> Broadcast<T> {
 }
 
 impl<T: Record> Emit<T> for Broadcast<T> {
+    fn is_full(&self) -> bool {
+        self.lanes.iter().any(Lane::is_full)
+    }
+
     #[inline(always)]
     fn emit(&mut self, record: T::Ref<'_>) {
         for lane in &mut self.lanes {

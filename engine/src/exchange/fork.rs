@@ -18,6 +18,10 @@ impl<A, B> Fork<A, B> {
 }
 
 impl<T: Record, A: Emit<T>, B: Emit<T>> Emit<T> for Fork<A, B> {
+    fn is_full(&self) -> bool {
+        self.first.is_full() || self.second.is_full()
+    }
+
     #[inline(always)]
     fn emit(&mut self, record: T::Ref<'_>) {
         self.first.emit(record);

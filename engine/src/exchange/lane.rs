@@ -6,18 +6,23 @@ use millstream_io::ring::{Item, Tx};
 use millstream_io::segment::{Segment, Writer};
 use std::collections::VecDeque;
 
+/// Empty segments kept: what one batch of a source may put into the overdraft, so that a batch that begins when the
+/// ring is nearly full finds the segments of the one before.
+const SPARES: usize = 8;
+
 /// Invariant: while the overdraft holds anything, nothing goes straight into the ring, so order is kept.
 pub(crate) struct Lane<T: Record> {
     writer: Writer<T>,
     tx: Tx<T, Event>,
     overdraft: VecDeque<Item<T, Event>>,
-    spare: Option<Segment<T>>,
+    /// Empty segments that came back, at most [`SPARES`].
+    spares: Vec<Segment<T>>,
     capacity: usize,
 }
 
 impl<T: Record> Lane<T> {
     pub(crate) fn new(tx: Tx<T, Event>, capacity: usize) -> Self {
-        Self { writer: Writer::closed(), tx, overdraft: VecDeque::new(), spare: None, capacity }
+        Self { writer: Writer::closed(), tx, overdraft: VecDeque::new(), spares: Vec::new(), capacity }
     }
 
     /// Appends a record. Never blocks and never fails: what the ring has no room for waits in the overdraft.
@@ -49,7 +54,7 @@ impl<T: Record> Lane<T> {
     fn push_into_next(&mut self, hash: u64, record: T::Ref<'_>) {
         self.flush();
         if self.writer.is_closed() {
-            self.writer.open(self.spare.take().unwrap_or_else(|| Segment::new(self.capacity)));
+            self.writer.open(self.spares.pop().unwrap_or_else(|| Segment::new(self.capacity)));
         }
         if !self.writer.push(hash, record) {
             // Larger than a segment: it gets one of its own.
@@ -86,9 +91,14 @@ impl<T: Record> Lane<T> {
     }
 
     fn keep(&mut self, back: Option<Segment<T>>) {
-        if back.is_some() {
-            self.spare = back;
+        if self.spares.len() < SPARES {
+            self.spares.extend(back);
         }
+    }
+
+    /// Whether there is overdraft.
+    pub(crate) fn is_full(&self) -> bool {
+        !self.overdraft.is_empty()
     }
 
     /// Tries to hand the overdraft over. Is it empty now?

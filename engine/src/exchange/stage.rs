@@ -20,6 +20,10 @@ impl<T: Record, R: Route<T>> Exchange<T, R> {
 }
 
 impl<T: Record, R: Route<T>> Emit<T> for Exchange<T, R> {
+    fn is_full(&self) -> bool {
+        self.lanes.iter().any(Lane::is_full)
+    }
+
     #[inline(always)]
     fn emit(&mut self, record: T::Ref<'_>) {
         let (lane, hash) = self.route.route(record);

@@ -137,6 +137,10 @@ impl<O: Operator, S: Stage<O::Out>> ApplyStage<O, S> {
 }
 
 impl<O: Operator, S: Stage<O::Out>> Emit<O::In> for ApplyStage<O, S> {
+    fn is_full(&self) -> bool {
+        self.below.is_full()
+    }
+
     #[inline(always)]
     fn emit(&mut self, record: <O::In as Record>::Ref<'_>) {
         self.operator.process(record, &mut Collector::new(&mut self.below, &self.fault, &self.counters));

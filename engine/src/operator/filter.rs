@@ -42,6 +42,10 @@ where
     F: for<'a> FnMut(T::Ref<'a>) -> bool,
     S: Emit<T>,
 {
+    fn is_full(&self) -> bool {
+        self.below.is_full()
+    }
+
     #[inline(always)]
     fn emit(&mut self, record: T::Ref<'_>) {
         if (self.f)(record) {

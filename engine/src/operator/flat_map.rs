@@ -63,6 +63,10 @@ where
     F: for<'a> FnMut(T::Ref<'a>, &mut Collector<'_, U>),
     S: Emit<U>,
 {
+    fn is_full(&self) -> bool {
+        self.below.is_full()
+    }
+
     #[inline(always)]
     fn emit(&mut self, record: T::Ref<'_>) {
         (self.f)(record, &mut Collector::new(&mut self.below, &self.fault, &self.counters));

@@ -52,6 +52,10 @@ where
     F: for<'a> FnMut(T::Ref<'a>) -> U,
     S: Emit<U>,
 {
+    fn is_full(&self) -> bool {
+        self.below.is_full()
+    }
+
     #[inline(always)]
     fn emit(&mut self, record: T::Ref<'_>) {
         self.below.emit((self.f)(record).view());

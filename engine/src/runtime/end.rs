@@ -39,6 +39,9 @@ impl Supervisor {
     pub(super) fn abandoned(&mut self) {
         self.parts.driver.abandon();
         self.attempt = None;
+        if let Some(store) = &self.parts.store {
+            store.lock().release();
+        }
         let error = Error::new(Class::Restart, "job", self.parts.name.clone(), "was abandoned by its handle");
         self.answer_all(&CheckpointFailure::AttemptEnded);
         self.settle(Err(error));

@@ -70,6 +70,8 @@ pub struct Supervisor {
     restart_at: Option<Moment>,
     pub(super) asked: HashMap<Ticket, Asked>,
     tickets: u64,
+    /// Commands that wait for the subtasks to run.
+    held: Vec<Command>,
     /// Permits of checkpoints that were published and whose completion is to be announced.
     pub(super) permits: HashMap<CheckpointId, CommitPermit>,
     /// What the line had counted at the newest completed checkpoint.
@@ -98,6 +100,7 @@ impl Supervisor {
             restart_at: None,
             asked: HashMap::new(),
             tickets: 0,
+            held: Vec::new(),
             permits: HashMap::new(),
             completed: LineCounters::default(),
             storing: HashMap::new(),
@@ -219,6 +222,9 @@ impl Supervisor {
                     let seed = seed::mix(self.parts.seed ^ attempt.number);
                     self.enter(JobState::Running);
                     self.coordinate(Input::Started { tasks, seed });
+                    for command in std::mem::take(&mut self.held) {
+                        self.commanded(command);
+                    }
                 }
             }
             Report::Acknowledged(id, payload, metrics) => {
@@ -246,7 +252,10 @@ impl Supervisor {
     }
 
     fn commanded(&mut self, command: Command) {
+        let starting = matches!(self.state, JobState::Starting | JobState::Restarting);
         match command {
+            // What needs running subtasks waits for them.
+            Command::Checkpoint { .. } | Command::Stop if starting => self.held.push(command),
             Command::Checkpoint { full, reply } => {
                 let ticket = self.ticket(Asked::Checkpoint(reply));
                 self.coordinate(Input::Request { ticket, kind: RequestKind::Checkpoint { full } });
@@ -438,6 +447,11 @@ impl Supervisor {
 
     /// Answers everybody who still waits for a checkpoint.
     pub(super) fn answer_all(&mut self, failure: &CheckpointFailure) {
+        for command in std::mem::take(&mut self.held) {
+            if let Command::Checkpoint { reply, .. } = command {
+                let _ = reply.send(Err(super::handle::not_taken(&self.parts.name, failure)));
+            }
+        }
         for (_, asked) in self.asked.drain() {
             if let Asked::Checkpoint(reply) = asked {
                 let _ = reply.send(Err(super::handle::not_taken(&self.parts.name, failure)));

@@ -170,6 +170,10 @@ struct Counting<'a, P> {
 }
 
 impl<T: Record, P: Emit<T>> Emit<T> for Counting<'_, P> {
+    fn is_full(&self) -> bool {
+        self.below.is_full()
+    }
+
     #[inline(always)]
     fn emit(&mut self, record: T::Ref<'_>) {
         self.emitted += 1;

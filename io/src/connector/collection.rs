@@ -72,9 +72,12 @@ impl<T: Record + Sync> Source for Collection<T> {
         let to = (*end).min(from.saturating_add(BATCH));
         for item in &self.items[from as usize..to as usize] {
             out.emit(item.view());
+            *start += 1;
+            if out.is_full() {
+                break;
+            }
         }
-        *start = to;
-        if to == *end {
+        if start == end {
             self.left.pop();
         }
         Ok(if self.left.is_empty() { Poll::Done } else { Poll::More })

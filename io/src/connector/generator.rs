@@ -11,6 +11,9 @@ use std::sync::Arc;
 /// Bytes of records in one batch, about.
 const BATCH: usize = 64 * 1024;
 
+/// Records between two looks at whether there is room below.
+const PORTION: u64 = 256;
+
 /// Emits `make(0)`, `make(1)`, … `make(count - 1)`, each once, shared evenly among the subtasks.
 ///
 /// Replayable: which indices are left is part of every checkpoint (SR-10), and they are shared anew at a start with
@@ -130,13 +133,19 @@ where
             n = n.min(allowed).min(*end - *start);
             pace.emitted += n;
         }
-        let from = *start;
-        let to = from + n.min(*end - from);
-        *start = to;
-        if to == *end {
+        let to = *start + n.min(*end - *start);
+        while *start < to {
+            let next = to.min(*start + PORTION);
+            out.emit_all((*start..next).map(&self.make));
+            *start = next;
+            // What a rate allows is emitted whole: it was counted already.
+            if self.pace.is_none() && out.is_full() {
+                break;
+            }
+        }
+        if start == end {
             self.left.pop();
         }
-        out.emit_all((from..to).map(&self.make));
         Ok(if self.left.is_empty() { Poll::Done } else { Poll::More })
     }
 

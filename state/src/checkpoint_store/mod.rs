@@ -41,7 +41,8 @@ pub struct CheckpointStore {
     num_retained: usize,
     /// Discarded attempts that could not be removed yet.
     undiscarded: Vec<CheckpointId>,
-    _lock: Option<Box<dyn Lock>>,
+    /// Held until the job has ended; afterwards the directory belongs to whoever starts next.
+    lock: Option<Box<dyn Lock>>,
 }
 
 impl CheckpointStore {
@@ -128,6 +129,9 @@ impl CheckpointStore {
     /// # Errors
     /// Those of the storage; what could not be deleted is tried again the next time.
     pub fn subsume(&mut self) -> Result<(), StateError> {
+        if self.lock.is_none() {
+            return Ok(());
+        }
         while self.retained.len() > self.num_retained {
             remove::remove(&*self.storage, &self.dir, self.retained[0])?;
             self.retained.remove(0);
@@ -143,6 +147,9 @@ impl CheckpointStore {
     pub fn discard(&mut self, id: CheckpointId) -> Result<(), StateError> {
         if self.retained.contains(&id) {
             return Err(StateError::Completed { path: self.dir.checkpoint(id) });
+        }
+        if self.lock.is_none() {
+            return Ok(());
         }
         self.undiscarded.push(id);
         self.remove_discarded()
@@ -185,10 +192,19 @@ impl CheckpointStore {
     /// comes first, so that a crash in between leaves nothing that a start would take for an unfinished run.
     ///
     /// # Errors
-    /// Those of the storage; the next start deletes what is left.
+    /// Those of the storage; the next start deletes what is left. The lock is given back in any case.
     pub fn end(&mut self, end: &JobEnd, retention: Retention) -> Result<(), StateError> {
-        let Some(line_end) = line_end(end, retention) else { return Ok(()) };
-        self.record(line_end)
+        let recorded = match line_end(end, retention) {
+            Some(line_end) => self.record(line_end),
+            None => Ok(()),
+        };
+        self.release();
+        recorded
+    }
+
+    /// Gives the directory up without recording an end, as the death of the process does.
+    pub fn release(&mut self) {
+        self.lock = None;
     }
 
     fn record(&mut self, line_end: LineEnd) -> Result<(), StateError> {

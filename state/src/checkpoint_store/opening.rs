@@ -129,7 +129,7 @@ impl Opening {
             lineage,
             num_retained: num_retained.max(1),
             undiscarded: Vec::new(),
-            _lock: self.lock,
+            lock: self.lock,
         })
     }
 

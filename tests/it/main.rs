@@ -1,0 +1,4 @@
+//! Integration tests, by what they are about.
+
+mod lifecycle;
+mod panics;

@@ -3,7 +3,8 @@
 use millstream_io::id::CheckpointId;
 use std::collections::BTreeSet;
 
-/// A bounded set of ids: the coordinator has few checkpoints pending, so the oldest one too many was never to come.
+/// A bounded set of ids. The coordinator has few checkpoints pending, and an id below one that has been seen is never
+/// asked for again: the oldest one too many is not missed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Announced(BTreeSet<CheckpointId>);
 
@@ -20,10 +21,5 @@ impl Announced {
     /// Whether the id was announced; it is forgotten with that.
     pub(super) fn take(&mut self, id: CheckpointId) -> bool {
         self.0.remove(&id)
-    }
-
-    /// What is older than a barrier that has been seen cannot come any more.
-    pub(super) fn forget_below(&mut self, id: CheckpointId) {
-        self.0 = self.0.split_off(&id);
     }
 }

@@ -184,7 +184,6 @@ impl Aligner {
     /// A newer id ends the alignment of an older one: where channels wait, its barrier can only be lost (BR-06).
     fn see(&mut self, id: CheckpointId, out: &mut Alignment) {
         self.seen = Some(id);
-        self.announced.forget_below(id);
         if self.mode == CheckpointMode::ExactlyOnce {
             self.drop_while(|_| true, CheckpointFailure::NewerBarrier { newer: id }, out);
         }

@@ -284,6 +284,18 @@ fn cp_22_at_least_once_a_completed_one_drops_all_older_ones() {
 }
 
 #[test]
+fn cp_22_at_least_once_an_end_that_completes_two_takes_the_newer() {
+    story(
+        2,
+        AtLeastOnce,
+        "barrier 1 0 => begin 1
+         barrier 2 0 => begin 2
+         end 1       => cancel 1, decline newer; snapshot 2
+         barrier 3 0 => begin 3; snapshot 3",
+    );
+}
+
+#[test]
 fn cp_22_at_least_once_cancel_abort_and_end() {
     story(
         3,

@@ -204,6 +204,19 @@ fn cp_26_nobody_is_told_before_the_metadata_is_durable() {
 }
 
 #[test]
+fn a_decline_comes_too_late_when_all_have_acknowledged() {
+    tell(
+        &every_second(),
+        "start s0
+         0 tick                        => trigger 1 [0]
+         1 ack 1 0                     => store 1 [0]
+         2 decline 1 0 snapshot
+         3 trigger-failed 1 trigger-io
+         4 stored 1                    => complete 1 [0]",
+    );
+}
+
+#[test]
 fn cp_26_a_subtask_that_is_gone_is_not_told() {
     tell(
         &every_second(),

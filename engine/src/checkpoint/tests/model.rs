@@ -197,11 +197,12 @@ impl World {
     }
 
     fn decline(&mut self, pick: usize, which: usize) {
-        let awaited = self.awaited();
-        if awaited.is_empty() {
+        // Of any pending checkpoint, also when it has all its acknowledgements.
+        let pending: Vec<CheckpointId> = self.observer.pending.values().map(|p| p.barrier.id).collect();
+        if pending.is_empty() {
             return;
         }
-        let (id, subtask) = awaited[pick % awaited.len()];
+        let (id, subtask) = (pending[pick % pending.len()], self.subtask(pick));
         let names = [
             "trigger-io",
             "trigger",

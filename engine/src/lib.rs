@@ -28,3 +28,8 @@ pub use millstream_io::{connector, storage};
 pub use millstream_state::JobId;
 pub use operator::{Chain, Collector, Operator, OperatorContext};
 pub use runtime::{CheckpointInfo, JobControl, JobHandle, JobState, Metrics, Summary};
+
+/// The first program of the README, held to compile and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

@@ -155,7 +155,8 @@ pub fn said(error: &clap::Error, usage: &str) -> Said {
     }
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
-        Some(ContextValue::Strings(texts)) => Some(texts.join(", ")),
+        // Of several suggestions the last one is the closest.
+        Some(ContextValue::Strings(texts)) => texts.last().cloned(),
         Some(ContextValue::StyledStr(text)) => Some(text.to_string()),
         Some(ContextValue::StyledStrs(texts)) => texts.first().map(ToString::to_string),
         _ => None,

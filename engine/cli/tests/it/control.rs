@@ -109,8 +109,6 @@ fn stop_prints_the_path_of_the_final_checkpoint_and_the_next_start_resumes_from_
     assert_eq!(place.sorted("out"), ["a,1", "b,2"]);
 
     place.write("in", "a,1\nb,2\na,3\n");
-    let bounded = format!("run {CHECKPOINTS} --summary summary.json running --input in --output out");
-    let _ = bounded;
     let child = place.start(&endless(CHECKPOINTS));
     place.job(checkpointed);
     place.run("stop running").ends_well();

@@ -76,7 +76,7 @@ fn what_is_not_there_is_refused_with_what_was_meant() {
         ("", "--help"),
         ("run pass --output out", "--help"),
         ("run ./nowhere --x", "job executable"),
-        ("savepoint x", "--help"),
+        ("savepoint x", "did you mean checkpoint?"),
     ] {
         let before = place.everything();
         let error = place.run(args).refused();

@@ -1,0 +1,74 @@
+//! A job executable of a user's own, with a one-line `main`.
+
+use crate::support::{Place, Ran};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Builds it, as its user would, in the profile of this test.
+fn own_job() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let bin = Path::new(env!("CARGO_BIN_EXE_millstream"));
+        let dir = bin.parent().unwrap();
+        let profile = match dir.file_name().unwrap().to_str().unwrap() {
+            "debug" => "dev",
+            other => other,
+        };
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo
+            .args(["build", "--package", "own-job", "--profile", profile, "--target-dir"])
+            .arg(dir.parent().unwrap());
+        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+        assert!(cargo.status().unwrap().success());
+        dir.join("own-job")
+    })
+}
+
+#[test]
+fn it_takes_the_same_options_itself_and_through_the_command() {
+    let place = Place::new();
+    place.write("in", "aa\nb\ncc\n");
+    let options = "--summary summary.json -p 2";
+    let job = "--input in --least 2";
+    let ran =
+        Ran::of(place.command_of(own_job(), &format!("run {options} {job} --output out")).output().unwrap());
+    assert!(ran.ends_well().stderr.contains("2 lines were long enough"));
+    assert_eq!(place.lines("out"), ["2,1", "2,2"]);
+    assert_eq!((&place.summary()["job"], &place.summary()["parallelism"]), (&"own-job".into(), &2.into()));
+
+    let path = own_job().display();
+    place.run(&format!("run {options} --name renamed {path} {job} --output again")).ends_well();
+    assert_eq!(place.lines("again"), ["2,1", "2,2"]);
+    assert_eq!(place.summary()["job"], "renamed");
+}
+
+#[test]
+fn every_verb_finds_it_by_name() {
+    let place = Place::new();
+    place.write("in", "aa\nb\n");
+    let path = own_job().display();
+    let checkpoints = "-D execution.checkpointing.interval=20ms";
+    let child = place.start(&format!("run {checkpoints} {path} --input in --output out --follow"));
+    let job = place.job(|job| !job["last_checkpoint"].is_null());
+    assert_eq!(job["name"], "own-job");
+    // The process that was started is the job itself.
+    assert_eq!(job["pid"], child.id());
+    let own = Ran::of(place.command_of(own_job(), "checkpoint own-job").output().unwrap());
+    assert!(own.ends_well().stdout.contains("/chk-"));
+    place.run("stop own-job").ends_well();
+    Ran::of(child.wait_with_output().unwrap()).ends_well();
+    assert_eq!(place.sorted("out"), ["1,1", "2,1"]);
+}
+
+#[test]
+fn its_wrong_options_are_refused_and_its_help_shows_its_own() {
+    let place = Place::new();
+    let run = |args: &str| Ran::of(place.command_of(own_job(), args).output().unwrap());
+    assert!(run("run --input in").refused().contains("--output"));
+    assert!(run("run --input in --output out --lest 3").refused().contains("did you mean --least?"));
+    assert!(run("run --help --least").ends_well().stdout.contains("own-job run [OPTIONS]"));
+    assert!(run("run -- --help").ends_well().stdout.contains("Shorter lines are left out"));
+    assert_eq!(run("jobs").ends_well().stdout, "own-job\n");
+    assert!(place.run(&format!("run {} --nothing", own_job().display())).refused().contains("--nothing"));
+}

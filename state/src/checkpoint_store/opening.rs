@@ -3,11 +3,11 @@
 
 use super::observe::{absolute, observe};
 use super::remove::{remove, remove_temporary};
-use super::{CheckpointStore, CommitPermit, verify};
+use super::{CheckpointStore, CommitPermit, load, verify};
 use crate::error::StateError;
 use crate::job_id::JobId;
 use crate::layout::JobDir;
-use crate::lineage;
+use crate::lineage::{self, Lineage};
 use crate::metadata::Metadata;
 use crate::recovery::{self, Facts, Plan, Refusal, Request, Start};
 use millstream_io::id::CheckpointId;
@@ -101,12 +101,38 @@ impl Opening {
         self.restored.as_ref()
     }
 
-    /// Makes the start certain: creates the directories, takes the lock, records the line, and removes what earlier
-    /// attempts left.
+    /// The number of the line that checkpoints of this start will belong to.
+    pub fn line(&self) -> u64 {
+        self.lineage().line
+    }
+
+    /// Completed checkpoints of that line other than the one that the start goes on from, by ascending id: their
+    /// directories and content.
+    ///
+    /// # Errors
+    /// One of them is damaged.
+    pub fn retained(&self) -> Result<Vec<(PathBuf, Metadata)>, StateError> {
+        let dirs = self.own(&self.lineage()).into_iter().map(|id| self.dir.checkpoint(id));
+        let others = dirs.filter(|dir| self.plan.start.snapshot() != Some(dir));
+        others.map(|dir| load(&*self.storage, &dir).map(|metadata| (dir, metadata))).collect()
+    }
+
+    fn lineage(&self) -> Lineage {
+        self.plan.lineage(self.restored.as_ref().map(|r| r.metadata.checkpoint))
+    }
+
+    /// The completed checkpoints of a line.
+    fn own(&self, lineage: &Lineage) -> Vec<CheckpointId> {
+        let found = self.facts.checkpoints.iter().filter(|c| c.complete && lineage.holds(c.id));
+        found.map(|c| c.id).collect()
+    }
+
+    /// Creates the directories and takes the lock, so that nobody else is at work for this job. What the job goes on
+    /// from is not changed by it: a start that is refused later has not happened.
     ///
     /// # Errors
     /// The directory is not writable, or another process was faster.
-    pub fn begin(mut self, num_retained: usize) -> Result<CheckpointStore, StateError> {
+    pub fn claim(&mut self) -> Result<(), StateError> {
         self.create_dirs().map_err(StateError::Unusable)?;
         if self.lock.is_none() {
             self.lock = Some(lock(&*self.storage, &self.dir, &self.holder)?);
@@ -115,15 +141,23 @@ impl Opening {
                 return Err(Refusal::Overtaken { dir: self.dir.root().to_owned() }.into());
             }
         }
-        let restored = self.restored.as_ref().map(|r| r.metadata.checkpoint);
-        let lineage = self.plan.lineage(restored);
+        Ok(())
+    }
+
+    /// Makes the start certain: [claims](Self::claim) the directory, records the line, and removes what earlier
+    /// attempts left.
+    ///
+    /// # Errors
+    /// As for [`Opening::claim`].
+    pub fn begin(mut self, num_retained: usize) -> Result<CheckpointStore, StateError> {
+        self.claim()?;
+        let lineage = self.lineage();
         // Written even when nothing changes: a directory that cannot be written to is noticed here (MS-009).
         lineage::write(&*self.storage, &self.dir.lineage(), &lineage).map_err(StateError::Unusable)?;
         self.clean_up().map_err(StateError::Unusable)?;
-        let completed = self.facts.checkpoints.iter().filter(|c| c.complete && lineage.holds(c.id));
         Ok(CheckpointStore {
-            retained: completed.map(|c| c.id).collect(),
-            next_id: self.plan.next_id(restored),
+            retained: self.own(&lineage),
+            next_id: self.plan.next_id(self.restored.as_ref().map(|r| r.metadata.checkpoint)),
             storage: self.storage,
             dir: self.dir,
             lineage,

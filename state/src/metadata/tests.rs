@@ -291,6 +291,17 @@ proptest! {
     }
 }
 
+/// The bytes that stand for kinds are those of `docs/format.md`.
+#[test]
+fn kinds_have_the_documented_numbers() {
+    use crate::descriptor::StateKind;
+    use millstream_io::source::Redistribution;
+    assert_eq!([SnapshotKind::Checkpoint, SnapshotKind::Final].map(encode::kind_tag), [0, 1]);
+    let states = [StateKind::Value, StateKind::Reducing, StateKind::Aggregating];
+    assert_eq!(states.map(encode::state_kind_tag), [0, 1, 2]);
+    assert_eq!([Redistribution::EvenSplit, Redistribution::Union].map(encode::redistribution_tag), [0, 1]);
+}
+
 /// A file as version 1 wrote it is read by every later release; and while 1 is current, it is what is written.
 #[test]
 fn format_v1_is_still_read_and_written() {

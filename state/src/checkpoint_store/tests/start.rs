@@ -62,6 +62,30 @@ fn ms_020_resume_by_default_fresh_on_request() {
     assert_eq!(says(&storage, &StartFrom::Latest), format!("resuming from {}", chk(8).display()));
 }
 
+/// A start that is refused after the directory was claimed (an output that cannot be written, say) has not happened:
+/// the line is the old one, and everything is there.
+#[test]
+fn ms_020_a_refused_fresh_start_changes_nothing() {
+    let storage = MemoryStorage::new();
+    run(&mut start(&storage), 1..=3);
+    attempt(&start(&storage), CheckpointId(4)).unwrap();
+    let before = tree(&storage);
+    for from in [StartFrom::Fresh, from(chk(2))] {
+        let mut opening = open(&storage, &from).unwrap();
+        assert_eq!(opening.line(), 2);
+        assert_eq!(opening.retained().unwrap(), []);
+        opening.claim().unwrap();
+        assert!(matches!(open(&storage, &StartFrom::Latest), Err(StateError::InUse { .. })));
+        drop(opening);
+        assert_eq!(tree(&storage), before);
+        let plain = open(&storage, &StartFrom::Latest).unwrap();
+        assert_eq!((plain.line(), plain.start().snapshot()), (1, Some(&*chk(3))));
+        let retained = plain.retained().unwrap();
+        assert_eq!(retained.iter().map(|(dir, _)| dir.clone()).collect::<Vec<_>>(), [chk(2)]);
+        assert_eq!(retained[0].1.checkpoint, CheckpointId(2));
+    }
+}
+
 /// CP-13: the first id after a start from `chk-7` is 8, in whatever directory.
 #[test]
 fn cp_13_ids_go_on_above_the_restored_and_above_all_found() {

@@ -61,6 +61,11 @@ pub enum StateError {
         /// Who holds it, as far as the file says.
         holder: String,
     },
+    /// Late work for a job that has ended: its directory belongs to whoever starts next.
+    Released {
+        /// The job's directory.
+        dir: PathBuf,
+    },
     /// A checkpoint was to be begun or discarded under the number of a completed one.
     Completed {
         /// Its directory.
@@ -127,7 +132,7 @@ impl StateError {
     /// What the error means for the job.
     pub fn class(&self) -> Class {
         match self {
-            Self::Storage(_) | Self::Incomplete { .. } => Class::Restart,
+            Self::Storage(_) | Self::Incomplete { .. } | Self::Released { .. } => Class::Restart,
             Self::Completed { .. } | Self::Unsettled { .. } => Class::Fatal,
             Self::Schema { .. } => Class::Data,
             Self::Unusable(_)
@@ -176,6 +181,7 @@ impl StateError {
             Self::InUse { path, holder } => {
                 Parts::new("lock the checkpoint directory", path.display(), format_args!("held by {holder}"))
             }
+            Self::Released { dir } => Parts::new("take a checkpoint", dir.display(), "the job has ended"),
             Self::Completed { path } => Parts::new(
                 "begin a checkpoint",
                 path.display(),
@@ -240,7 +246,11 @@ impl std::error::Error for StateError {
             Self::Entries { source, .. } => Some(source),
             Self::Schema { source, .. } => Some(source),
             Self::Refused(refusal) => refusal.cause().map(|cause| cause as _),
-            Self::InUse { .. } | Self::Completed { .. } | Self::Incomplete { .. } | Self::Mismatch(_) => None,
+            Self::InUse { .. }
+            | Self::Released { .. }
+            | Self::Completed { .. }
+            | Self::Incomplete { .. }
+            | Self::Mismatch(_) => None,
         }
     }
 }

@@ -2,3 +2,4 @@
 
 mod lifecycle;
 mod panics;
+mod refusals;

@@ -4,6 +4,7 @@ use super::attempt::Shared;
 use super::board::Board;
 use super::driver::Driver;
 use super::handle::JobControl;
+use super::restore::Base;
 use super::supervisor::{Supervisor, SupervisorParts};
 use super::{restore, settings};
 use crate::checkpoint::Coordinator;
@@ -63,7 +64,7 @@ pub(crate) fn launch(
     let checkpointing = config.checkpointing.interval.is_some();
     let job_id = JobId::of(name);
     let root = config.checkpointing.dir.clone().unwrap_or_else(|| PathBuf::from("checkpoints"));
-    let opening = if checkpointing || config.recovery.path.is_some() {
+    let mut opening = if checkpointing || config.recovery.path.is_some() {
         let from = settings::start_from(config);
         let storage = environment.checkpoints.clone();
         Some(Opening::new(storage, &root, name, &environment.holder, &from).map_err(refused)?)
@@ -91,6 +92,17 @@ pub(crate) fn launch(
         checkpointing,
         sender: sender.clone(),
     };
+    // Until here nothing has been changed, and until the line is recorded nothing that the job goes on from.
+    let gathered = restore::gather(&mut plan, &assigned, restored.as_ref(), allow_dropped, &shared);
+    let gathered = gathered.map_err(Error::refused)?;
+    let (mut line, mut retained) = (1, Vec::new());
+    if let Some(opening) = &mut opening {
+        opening.claim().map_err(refused)?;
+        (line, retained) = (opening.line(), opening.retained().map_err(refused)?);
+    }
+    let base = Base { restored: restored.as_ref(), retained: &retained, line };
+    let prepared =
+        restore::prepare(&mut plan, &assigned, gathered, &base, &shared).map_err(Error::refused)?;
     let store = match opening {
         Some(opening) => {
             let store = opening.begin(config.checkpointing.num_retained as usize).map_err(refused)?;
@@ -120,7 +132,7 @@ pub(crate) fn launch(
         allow_dropped,
         seed: environment.seed,
     });
-    supervisor.begin(restored, &assigned).map_err(Error::refused)?;
+    supervisor.begin(restored, prepared).map_err(Error::refused)?;
     Ok(Launched { supervisor, control, start })
 }
 

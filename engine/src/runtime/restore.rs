@@ -14,19 +14,20 @@ use millstream_state::checkpoint_store;
 use millstream_state::metadata::{ListHandle, Metadata};
 use millstream_state::redistribute::redistribute;
 use millstream_state::snapshot::SnapshotReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// An element of list state, encoded.
 type Element = Vec<u8>;
 
-/// What a start goes on from, and under what conditions.
+/// The list state of each operator, list by list: the elements of each old subtask, as their owner wants them given out.
+pub(super) type Gathered = Vec<Vec<Vec<Vec<Element>>>>;
+
+/// What a start goes on from, and what else there is.
 pub(super) struct Base<'a> {
     pub restored: Option<&'a checkpoint_store::Restored>,
-    /// Whether state of operators and inputs that the job no longer has may be left behind.
-    pub allow_dropped: bool,
     /// The other retained checkpoints of the job: their directories and content.
-    pub retained: &'a [(std::path::PathBuf, Metadata)],
+    pub retained: &'a [(PathBuf, Metadata)],
     pub line: u64,
 }
 
@@ -65,20 +66,57 @@ fn describe(plan: &Plan, index: usize) -> NewOperator {
     }
 }
 
-/// What each subtask of the job begins with. Asks sources for their splits, and lets sinks clean up.
+/// Reads list state and asks sources for their splits. Changes nothing, so that a start may still be refused.
 ///
 /// # Errors
-/// Damaged or missing files, inputs that are gone, directories that cannot be used.
+/// Damaged or missing files, inputs that are gone.
+pub(super) fn gather(
+    plan: &mut Plan,
+    assigned: &[OperatorAssignment],
+    restored: Option<&checkpoint_store::Restored>,
+    allow_dropped: bool,
+    shared: &Shared,
+) -> Result<Gathered, Error> {
+    let mut gathered = Vec::with_capacity(assigned.len());
+    for (index, assignment) in assigned.iter().enumerate() {
+        let cx = source_context(plan.task_of(OperatorIndex(index)).parallelism.subtasks(), shared);
+        let node = &mut plan.graph.operators[index];
+        let mut lists = Vec::with_capacity(node.lists.len());
+        for assigned in assignment.lists.iter().take(node.lists.len()) {
+            let old = match restored {
+                Some(restored) => read(&mut reader(shared, &restored.dir), &assigned.old)?,
+                None => Vec::new(),
+            };
+            lists.push(match (&mut node.source, restored) {
+                (Some(source), None) => vec![source.discover(&cx)?],
+                (Some(source), Some(_)) => {
+                    let checked = old.iter().map(|splits| source.check(&cx, splits, allow_dropped));
+                    checked.collect::<Result<_, _>>()?
+                }
+                (None, _) => old,
+            });
+        }
+        gathered.push(lists);
+    }
+    Ok(gathered)
+}
+
+/// What each subtask of the job begins with. Lets sinks clean up, so the job's directory must be claimed.
+///
+/// # Errors
+/// Damaged or missing files, outputs that cannot be used.
 pub(super) fn prepare(
     plan: &mut Plan,
     assigned: &[OperatorAssignment],
+    gathered: Gathered,
     base: &Base<'_>,
     shared: &Shared,
 ) -> Result<Vec<Restored>, Error> {
     let mut subtasks: Vec<Restored> = (0..plan.subtasks()).map(|_| empty(base, shared)).collect();
-    for (index, assignment) in assigned.iter().enumerate() {
+    for (index, (assignment, lists)) in assigned.iter().zip(gathered).enumerate() {
         give_keyed(plan, index, assignment, &mut subtasks);
-        give_lists(plan, index, assignment, base, shared, &mut subtasks)?;
+        clean_up(plan, index, &lists, base, shared)?;
+        give_lists(plan, index, lists, &mut subtasks);
     }
     finish(plan, assigned, &mut subtasks);
     Ok(subtasks)
@@ -119,62 +157,38 @@ fn give_keyed(plan: &Plan, index: usize, assignment: &OperatorAssignment, subtas
     }
 }
 
-fn give_lists(
-    plan: &mut Plan,
-    index: usize,
-    assignment: &OperatorAssignment,
-    base: &Base<'_>,
-    shared: &Shared,
-    subtasks: &mut [Restored],
-) -> Result<(), Error> {
+fn give_lists(plan: &Plan, index: usize, lists: Vec<Vec<Vec<Element>>>, subtasks: &mut [Restored]) {
     let planned = plan.task_of(OperatorIndex(index));
     let (first, parallelism) = (planned.first_subtask, planned.parallelism.subtasks());
-    let id = plan.ids[index];
-    for rotation in 0..plan.graph.operators[index].lists.len() {
-        let old = match base.restored {
-            Some(restored) => read(&mut reader(shared, &restored.dir), &assignment.lists[rotation].old)?,
-            None => Vec::new(),
-        };
-        let old = ask_owner(plan, index, parallelism, old, base, shared)?;
+    for (rotation, old) in lists.into_iter().enumerate() {
         let how = plan.graph.operators[index].lists[rotation].redistribution;
         for (subtask, elements) in redistribute(how, old, parallelism, rotation).into_iter().enumerate() {
-            subtasks[first + subtask].lists.push((id, elements));
+            subtasks[first + subtask].lists.push((plan.ids[index], elements));
         }
     }
-    Ok(())
 }
 
-/// Sources discover or check their splits, sinks clean up after earlier attempts.
-fn ask_owner(
+/// A sink removes what earlier attempts left and no checkpoint names.
+fn clean_up(
     plan: &mut Plan,
     index: usize,
-    parallelism: usize,
-    old: Vec<Vec<Element>>,
+    lists: &[Vec<Vec<Element>>],
     base: &Base<'_>,
     shared: &Shared,
-) -> Result<Vec<Vec<Element>>, Error> {
-    let id = plan.ids[index];
-    let node = &mut plan.graph.operators[index];
-    if let Some(source) = &mut node.source {
-        let cx = source_context(parallelism, shared);
-        return match base.restored {
-            None => Ok(vec![source.discover(&cx)?]),
-            Some(_) => old.iter().map(|splits| source.check(&cx, splits, base.allow_dropped)).collect(),
-        };
-    }
-    if let Some(sink) = &mut node.sink {
-        let mut retained = Vec::new();
-        for (dir, metadata) in base.retained {
-            for operator in metadata.operators.iter().filter(|operator| operator.id == id) {
-                for subtask in &operator.subtasks {
-                    let handles: Vec<_> = subtask.lists.iter().cloned().map(Some).collect();
-                    retained.extend(read(&mut reader(shared, dir), &handles)?.into_iter().flatten());
-                }
+) -> Result<(), Error> {
+    let (id, parallelism) = (plan.ids[index], plan.task_of(OperatorIndex(index)).parallelism.subtasks());
+    let Some(sink) = &mut plan.graph.operators[index].sink else { return Ok(()) };
+    let mut retained = Vec::new();
+    for (dir, metadata) in base.retained {
+        for operator in metadata.operators.iter().filter(|operator| operator.id == id) {
+            for subtask in &operator.subtasks {
+                let handles: Vec<_> = subtask.lists.iter().cloned().map(Some).collect();
+                retained.extend(read(&mut reader(shared, dir), &handles)?.into_iter().flatten());
             }
         }
-        sink.prepare(&sink_context(parallelism, base.line, shared), &old.concat(), &retained)?;
     }
-    Ok(old)
+    let restored: Vec<Element> = lists.iter().flatten().flatten().cloned().collect();
+    sink.prepare(&sink_context(parallelism, base.line, shared), &restored, &retained)
 }
 
 fn read(reader: &mut SnapshotReader, lists: &[Option<ListHandle>]) -> Result<Vec<Vec<Element>>, Error> {

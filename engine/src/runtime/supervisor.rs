@@ -12,12 +12,11 @@ use crate::error::Error;
 use crate::graph::Plan;
 use crate::restart::{Decision, GaveUp, Restart, RestartStrategy};
 use crate::seed;
-use crate::task::{Acknowledged, Message, Report, ToSupervisor};
+use crate::task::{self, Acknowledged, Message, Report, ToSupervisor};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use millstream_io::clock::Moment;
 use millstream_io::error::Class;
 use millstream_io::id::CheckpointId;
-use millstream_state::assign::OperatorAssignment;
 use millstream_state::checkpoint_store::{Restored, Retention};
 use millstream_state::metadata::LineCounters;
 use millstream_state::{CheckpointStore, CommitPermit, JobId};
@@ -117,12 +116,12 @@ impl Supervisor {
     pub(super) fn begin(
         &mut self,
         restored: Option<Restored>,
-        assigned: &[OperatorAssignment],
+        prepared: Vec<task::Restored>,
     ) -> Result<(), Error> {
         self.restored_from = restored.as_ref().map(|restored| restored.dir.clone());
         let from = self.restored_from.clone();
         self.parts.board.post(|posted| posted.restored_from = from);
-        self.deploy(restored.as_ref(), assigned)
+        self.deploy(restored.as_ref(), prepared)
     }
 
     /// The outcome, once [`Supervisor::turn`] has said that it is done.
@@ -293,32 +292,19 @@ impl Supervisor {
         self.parts.board.post(|posted| posted.state = state);
     }
 
-    /// Builds and starts an attempt that goes on from `restored`.
-    fn deploy(&mut self, restored: Option<&Restored>, assigned: &[OperatorAssignment]) -> Result<(), Error> {
+    /// Starts an attempt that goes on from `restored`, of which each subtask gets its part in `prepared`.
+    fn deploy(&mut self, restored: Option<&Restored>, prepared: Vec<task::Restored>) -> Result<(), Error> {
         self.base = restored.map_or_else(LineCounters::default, |restored| restored.metadata.counters);
         self.completed = self.base;
         let parts = &mut self.parts;
-        let mut retained = Vec::new();
-        let mut line = 1;
-        if let Some(store) = &parts.store {
-            let store = store.lock();
-            line = store.line();
-            for id in store.retained() {
-                let dir = store.checkpoint_dir(*id);
-                if restored.is_none_or(|restored| restored.dir != dir) {
-                    retained.push((dir, store.load(*id)?));
-                }
-            }
-        }
-        let base = Base { restored, allow_dropped: parts.allow_dropped, retained: &retained, line };
-        let subtasks = restore::prepare(&mut parts.plan, assigned, &base, &parts.shared)?;
+        let line = parts.store.as_ref().map_or(1, |store| store.lock().line());
         self.attempts += 1;
         let attempt = Attempt::start(
             self.attempts,
             line,
             &mut parts.plan,
             &parts.shared,
-            subtasks,
+            prepared,
             &mut *parts.driver,
         )?;
         if let Some(restored) = restored {
@@ -344,12 +330,26 @@ impl Supervisor {
     }
 
     fn try_redeploy(&mut self) -> Result<(), Error> {
-        let restored = match &self.parts.store {
-            Some(store) => store.lock().latest()?,
-            None => None,
-        };
-        let assigned = restore::fit(&mut self.parts.plan, restored.as_ref(), self.parts.allow_dropped)?;
-        self.deploy(restored.as_ref(), &assigned)
+        let parts = &mut self.parts;
+        let (mut restored, mut retained, mut line) = (None, Vec::new(), 1);
+        if let Some(store) = &parts.store {
+            let store = store.lock();
+            restored = store.latest()?;
+            line = store.line();
+            let newest = restored.as_ref().map(|restored| &restored.dir);
+            for id in store.retained() {
+                let dir = store.checkpoint_dir(*id);
+                if newest != Some(&dir) {
+                    retained.push((dir, store.load(*id)?));
+                }
+            }
+        }
+        let from = restored.as_ref();
+        let assigned = restore::fit(&mut parts.plan, from, parts.allow_dropped)?;
+        let gathered = restore::gather(&mut parts.plan, &assigned, from, parts.allow_dropped, &parts.shared)?;
+        let base = Base { restored: from, retained: &retained, line };
+        let prepared = restore::prepare(&mut parts.plan, &assigned, gathered, &base, &parts.shared)?;
+        self.deploy(restored.as_ref(), prepared)
     }
 
     /// The attempt has failed: the restart strategy decides (RS-08).

@@ -75,8 +75,10 @@ impl CheckpointStore {
     /// same number left goes first (MS-010).
     ///
     /// # Errors
-    /// [`StateError::Completed`] when a completed checkpoint has this number; those of the storage.
+    /// [`StateError::Completed`] when a completed checkpoint has this number, [`StateError::Released`] when the job has
+    /// ended; those of the storage.
     pub fn begin(&self, id: CheckpointId) -> Result<PathBuf, StateError> {
+        self.held()?;
         let dir = self.dir.checkpoint(id);
         match self.storage.stat(&dir.join(METADATA_FILE)) {
             Ok(_) => return Err(StateError::Completed { path: dir }),
@@ -95,6 +97,7 @@ impl CheckpointStore {
     /// The checkpoint is not complete; a trace of it is left for [`CheckpointStore::discard`]. In the one case that
     /// this cannot be made certain the error is [fatal](millstream_io::error::Class::Fatal).
     pub fn publish(&mut self, metadata: &Metadata) -> Result<CommitPermit, StateError> {
+        self.held()?;
         let id = metadata.checkpoint;
         let dir = self.dir.checkpoint(id);
         assert_eq!(metadata.line, self.lineage.line, "checkpoint {id} belongs to the current line");
@@ -200,6 +203,13 @@ impl CheckpointStore {
         };
         self.release();
         recorded
+    }
+
+    fn held(&self) -> Result<(), StateError> {
+        match self.lock {
+            Some(_) => Ok(()),
+            None => Err(StateError::Released { dir: self.dir.root().to_owned() }),
+        }
     }
 
     /// Gives the directory up without recording an end, as the death of the process does.

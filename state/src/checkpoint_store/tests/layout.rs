@@ -195,3 +195,24 @@ fn a_failed_deletion_is_made_up_for() {
     assert_eq!(ids(&store), [2]);
     assert!(tree(&storage).iter().all(|name| !name.contains("chk-1") && !name.contains("chk-3")));
 }
+
+/// Work that comes late, for a job that has ended or was abandoned, touches nothing: somebody else may be at work.
+#[test]
+fn ms_074_a_released_directory_is_left_alone() {
+    let storage = MemoryStorage::new();
+    let mut old = open(&storage, &StartFrom::Latest).unwrap().begin(1).unwrap();
+    run(&mut old, [1]);
+    checkpoint(&mut old, 2).unwrap();
+    let late = attempt(&old, CheckpointId(3)).unwrap();
+    old.release();
+    let mut new = start(&storage);
+    assert_eq!(new.next_id(), CheckpointId(4));
+    let before = tree(&storage);
+    assert!(matches!(old.begin(CheckpointId(4)), Err(StateError::Released { .. })));
+    assert!(matches!(old.publish(&late), Err(StateError::Released { .. })));
+    old.subsume().unwrap();
+    old.discard(CheckpointId(4)).unwrap();
+    assert_eq!(tree(&storage), before);
+    run(&mut new, [4]);
+    assert_eq!(ids(&new), [2, 4]);
+}

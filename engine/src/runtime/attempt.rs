@@ -45,6 +45,8 @@ pub(crate) struct Attempt {
     /// What each subtask had counted at its newest acknowledged barrier.
     pub acknowledged: Vec<LineCounters>,
     pub running: usize,
+    /// Subtasks that came to their end of data before all were running: the coordinator does not know them yet.
+    pub ended_early: Vec<SubtaskId>,
     pub committed: usize,
     pub closed: usize,
 }
@@ -69,6 +71,7 @@ impl Attempt {
             counters: Vec::new(),
             acknowledged: vec![LineCounters::default(); seats.len()],
             running: 0,
+            ended_early: Vec::new(),
             committed: 0,
             closed: 0,
         };

@@ -219,8 +219,12 @@ impl Supervisor {
                 if attempt.running == attempt.len() {
                     let tasks = attempt.tasks.clone();
                     let seed = seed::mix(self.parts.seed ^ attempt.number);
+                    let ended = std::mem::take(&mut attempt.ended_early);
                     self.enter(JobState::Running);
                     self.coordinate(Input::Started { tasks, seed });
+                    for subtask in ended {
+                        self.coordinate(Input::EndOfData { subtask });
+                    }
                     for command in std::mem::take(&mut self.held) {
                         self.commanded(command);
                     }
@@ -231,6 +235,7 @@ impl Supervisor {
                 self.coordinate(Input::Ack { id, subtask, payload, ended, metrics });
             }
             Report::Declined(id, failure) => self.coordinate(Input::Decline { id, subtask, failure }),
+            Report::EndOfData if attempt.running < attempt.len() => attempt.ended_early.push(subtask),
             Report::EndOfData => self.coordinate(Input::EndOfData { subtask }),
             Report::Committed => {
                 attempt.committed += 1;

@@ -173,6 +173,3 @@ impl BadRecords {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

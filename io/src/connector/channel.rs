@@ -227,7 +227,6 @@ impl<T: Record> Source for ChannelSource<T> {
 mod tests {
     use super::*;
     use crate::connector::testing::{Collected, Scene};
-    use crate::waker::Parker;
 
     fn opened(source: &ChannelSource<u64>, subtask: usize) -> ChannelSource<u64> {
         let mut source = source.clone();
@@ -290,44 +289,5 @@ mod tests {
         let mut out = Collected::default();
         assert_eq!(opened(&source, 0).poll(&mut out).unwrap(), Poll::More);
         assert_eq!(out.records, [1]);
-    }
-
-    /// As a driver runs a subtask: poll twice without a find before waiting.
-    fn run_to_the_end(mut reader: ChannelSource<u64>, mut parker: Parker) -> Vec<u64> {
-        let mut out = Collected::default();
-        loop {
-            match reader.poll(&mut out).unwrap() {
-                Poll::Done => return out.records,
-                Poll::More => continue,
-                Poll::Idle(_) => parker.prepare(),
-            }
-            match reader.poll(&mut out).unwrap() {
-                Poll::Done => return out.records,
-                Poll::More => parker.cancel(),
-                Poll::Idle(_) => parker.park(None),
-            }
-        }
-    }
-
-    #[test]
-    fn no_record_and_no_end_is_slept_through() {
-        for round in 0..200 {
-            let (sender, source) = channel(1 + round % 3);
-            let parker = Parker::default();
-            let mut reader = source.clone();
-            let cx = SourceContext { waker: parker.waker(), ..Scene::new(1).context(0) };
-            reader.open(cx, vec![]).unwrap();
-            std::thread::scope(|scope| {
-                let reading = scope.spawn(|| run_to_the_end(reader, parker));
-                for i in 0..100 {
-                    sender.send(i).unwrap();
-                    if i % 7 == 0 {
-                        std::thread::yield_now();
-                    }
-                }
-                drop(sender);
-                assert_eq!(reading.join().unwrap(), (0..100).collect::<Vec<_>>());
-            });
-        }
     }
 }

@@ -55,3 +55,25 @@ fn loom_a_producer_that_parks_misses_no_room() {
         drop(consumer.join().unwrap());
     });
 }
+
+/// An item wakes the consumer also when the producer stays.
+#[test]
+fn loom_a_consumer_that_parks_misses_no_item_of_a_producer_that_stays() {
+    loom::model(|| {
+        let mut parker = Parker::new();
+        let (mut tx, mut rx) = ring::<u64, u32>(1, Waker::nobody(), parker.waker());
+        let producer = thread::spawn(move || {
+            assert!(tx.push(Item::Event(1)).is_ok());
+            tx
+        });
+        while rx.pop(&mut None).is_none() {
+            parker.prepare();
+            if rx.is_empty() {
+                parker.park(None);
+            } else {
+                parker.cancel();
+            }
+        }
+        drop(producer.join().unwrap());
+    });
+}

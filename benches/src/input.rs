@@ -71,29 +71,53 @@ impl Keyed {
     }
 }
 
-/// When each thread began with what is timed. The time of a run is from the later of them to its end.
+/// When the threads of a run began with what is timed, and when they were through with it.
+///
+/// The time of a run is from the last beginning to the last end: filling tables, and reading results out of them, are
+/// not part of it.
 #[derive(Debug, Default)]
-pub struct Starts {
-    at: [OnceLock<Instant>; THREADS as usize],
+pub struct Timed {
+    begun: Moments,
+    ended: Moments,
 }
 
-impl Starts {
-    /// One more thread begins.
-    #[cold]
-    pub fn mark(&self) {
+#[derive(Debug, Default)]
+struct Moments([OnceLock<Instant>; THREADS as usize]);
+
+impl Moments {
+    fn mark(&self) {
         let now = Instant::now();
-        let _ = self.at[0].set(now).or_else(|now| self.at[1].set(now));
+        let _ = self.0[0].set(now).or_else(|now| self.0[1].set(now));
     }
 
-    /// Seconds since the later thread began.
+    fn last(&self) -> Option<Instant> {
+        let all: Option<Vec<_>> = self.0.iter().map(OnceLock::get).collect();
+        all.and_then(|all| all.into_iter().max().copied())
+    }
+}
+
+impl Timed {
+    /// One more thread begins.
+    #[cold]
+    pub fn begin(&self) {
+        self.begun.mark();
+    }
+
+    /// One more thread is through.
+    #[cold]
+    pub fn end(&self) {
+        self.ended.mark();
+    }
+
+    /// Seconds from the last beginning to the last end.
     ///
     /// # Errors
-    /// When one never did.
+    /// When a thread never began or ended.
     pub fn seconds(&self) -> Result<f64, String> {
-        match self.at.iter().map(OnceLock::get).collect::<Option<Vec<_>>>() {
-            Some(at) => Ok(at.into_iter().max().map_or(0.0, |at| at.elapsed().as_secs_f64())),
-            None => Err("the timed part never began".into()),
-        }
+        let (Some(begun), Some(ended)) = (self.begun.last(), self.ended.last()) else {
+            return Err("the timed part was not reached by all threads".into());
+        };
+        Ok(ended.saturating_duration_since(begun).as_secs_f64())
     }
 }
 

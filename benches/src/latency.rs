@@ -1,7 +1,7 @@
 //! What `latency` measures on both sides: how long after it was due a record arrives.
 
 use crate::workload::Outcome;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Records per second.
 pub const RATE: u64 = 50_000;
@@ -16,28 +16,20 @@ pub fn due(i: u64) -> Duration {
 }
 
 /// Delays of the records that arrived.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Delays {
-    begin: Instant,
     nanos: Vec<u64>,
     seen: u64,
     sum: u64,
 }
 
 impl Delays {
-    /// None yet. `begin` is what due times count from.
-    pub fn new(begin: Instant) -> Self {
-        Self { begin, nanos: Vec::with_capacity(RECORDS as usize), seen: 0, sum: 0 }
-    }
-
-    /// Record `i` arrives now.
-    #[inline]
-    pub fn arrived(&mut self, i: u64) {
-        let now = self.begin.elapsed();
+    /// Record `i` arrived so long after the beginning.
+    pub fn arrived(&mut self, i: u64, at: Duration) {
         self.seen += 1;
         self.sum += i;
         if i >= WARM_UP {
-            self.nanos.push(u64::try_from(now.saturating_sub(due(i)).as_nanos()).unwrap_or(u64::MAX));
+            self.nanos.push(u64::try_from(at.saturating_sub(due(i)).as_nanos()).unwrap_or(u64::MAX));
         }
     }
 

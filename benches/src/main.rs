@@ -1,6 +1,7 @@
 //! `millstream-benches ratio [NAME…] [--json] [--rounds N]`: see README.md beside this crate.
 
 use clap::{Parser, Subcommand};
+use millstream_benches::engine::startup;
 use millstream_benches::harness::{self, Sides};
 use millstream_benches::{report, workload};
 use std::process::ExitCode;
@@ -28,11 +29,19 @@ enum Command {
         #[arg(long)]
         limits: bool,
     },
+    /// What `startup/*` measure: a process that runs a trivial job.
+    #[command(hide = true, name = startup::SUBCOMMAND)]
+    FirstRecord,
 }
 
 fn main() -> ExitCode {
-    let Command::Ratio { names, json, rounds, limits } = Arguments::parse().command;
-    match ratio(&names, json, rounds as usize, if limits { Sides::Limit } else { Sides::Both }) {
+    let outcome = match Arguments::parse().command {
+        Command::Ratio { names, json, rounds, limits } => {
+            ratio(&names, json, rounds as usize, if limits { Sides::Limit } else { Sides::Both })
+        }
+        Command::FirstRecord => startup::trivial_job(),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");

@@ -62,14 +62,22 @@ pub fn round_trip_ns() -> f64 {
     bursts[BURSTS / 2]
 }
 
-/// Spins until `ball` has `value`, and yields now and then, should both threads share a processor.
 fn wait(ball: &AtomicU64, value: u64) {
-    let mut spins = 0u32;
+    let mut spin = Spin::default();
     while ball.load(Ordering::Acquire) != value {
-        std::hint::spin_loop();
-        spins += 1;
-        if spins.is_multiple_of(10_000) {
-            std::thread::yield_now();
-        }
+        spin.once();
+    }
+}
+
+/// Spinning that gives the processor away now and then, should others want it.
+#[derive(Debug, Default)]
+pub struct Spin(u32);
+
+impl Spin {
+    /// One more fruitless look.
+    #[inline]
+    pub fn once(&mut self) {
+        self.0 += 1;
+        if self.0.is_multiple_of(1 << 12) { std::thread::yield_now() } else { std::hint::spin_loop() }
     }
 }

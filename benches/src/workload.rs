@@ -1,8 +1,9 @@
 //! The workloads: what is run, by which two sides, in which unit.
 
 use crate::input::Keyed;
-use crate::limits;
 use crate::report::Better;
+use crate::{engine, limits};
+use std::time::Duration;
 
 /// One side of a workload, from nothing to the figure.
 pub type Run = fn() -> Result<Outcome, String>;
@@ -45,27 +46,54 @@ const EXCHANGE: u64 = 200_000_000;
 const KEYED_1K: Keyed = Keyed { keys: 1_000, timed: 100_000_000 };
 const KEYED_1M: Keyed = Keyed { keys: 1_000_000, timed: 60_000_000 };
 const KEYED_10M: Keyed = Keyed { keys: 10_000_000, timed: 50_000_000 };
+/// Long enough for several checkpoints.
+const KEYED_1M_LONG: Keyed = Keyed { keys: 1_000_000, timed: 400_000_000 };
 
-const fn rate(name: &'static str, threads: usize, engine: Option<Run>, limit: Run) -> Workload {
-    Workload { name, unit: "M/s", better: Better::Higher, threads, engine, limit: Some(limit) }
+const SECOND: Option<Duration> = Some(Duration::from_secs(1));
+const TENTH: Option<Duration> = Some(Duration::from_millis(100));
+
+const fn rate(name: &'static str, threads: usize, engine: Run, limit: Run) -> Workload {
+    Workload { name, unit: "M/s", better: Better::Higher, threads, engine: Some(engine), limit: Some(limit) }
 }
 
-/// All of them.
+const fn absolute(name: &'static str, unit: &'static str, engine: Run) -> Workload {
+    Workload { name, unit, better: Better::Lower, threads: 1, engine: Some(engine), limit: None }
+}
+
+/// All of them. Where a name says `ckpt`, the limit is the engine without checkpoints.
 pub const ALL: &[Workload] = &[
-    rate("chain", 1, None, || limits::chain::run(CHAIN)),
-    rate("exchange", 2, None, || limits::exchange::run(EXCHANGE)),
-    rate("keyed-sum/1k", 2, None, || limits::keyed_sum::run(KEYED_1K)),
-    rate("keyed-sum/1m", 2, None, || limits::keyed_sum::run(KEYED_1M)),
-    rate("keyed-sum/10m", 2, None, || limits::keyed_sum::run(KEYED_10M)),
-    rate("wordcount", 2, None, limits::wordcount::run),
+    rate("chain", 1, || engine::chain::run(CHAIN), || limits::chain::run(CHAIN)),
+    rate("exchange", 2, || engine::exchange::run(EXCHANGE), || limits::exchange::run(EXCHANGE)),
+    rate("keyed-sum/1k", 2, || engine::keyed_sum::run(KEYED_1K, None), || limits::keyed_sum::run(KEYED_1K)),
+    rate("keyed-sum/1m", 2, || engine::keyed_sum::run(KEYED_1M, None), || limits::keyed_sum::run(KEYED_1M)),
+    rate(
+        "keyed-sum/10m",
+        2,
+        || engine::keyed_sum::run(KEYED_10M, None),
+        || limits::keyed_sum::run(KEYED_10M),
+    ),
+    rate(
+        "keyed-sum/1m/ckpt-1s",
+        2,
+        || engine::keyed_sum::run(KEYED_1M_LONG, SECOND),
+        || engine::keyed_sum::run(KEYED_1M_LONG, None),
+    ),
+    rate(
+        "keyed-sum/1m/ckpt-100ms",
+        2,
+        || engine::keyed_sum::run(KEYED_1M_LONG, TENTH),
+        || engine::keyed_sum::run(KEYED_1M_LONG, None),
+    ),
     Workload {
         name: "latency",
         unit: "us",
         better: Better::Lower,
         threads: 2,
-        engine: None,
+        engine: Some(engine::latency::run),
         limit: Some(limits::latency::run),
     },
+    absolute("startup/first-record", "ms", engine::startup::first_record),
+    absolute("startup/rss", "MB", engine::startup::rss),
 ];
 
 /// The workloads that `names` mean: each name one workload or the group before a slash; all of them where there is no

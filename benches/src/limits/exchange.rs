@@ -58,10 +58,11 @@ pub fn run(records: u64) -> Result<Outcome, String> {
 /// Spins until there is one.
 #[inline]
 fn wait<R>(mut try_it: impl FnMut() -> Option<R>) -> R {
+    let mut spin = pin::Spin::default();
     loop {
         if let Some(value) = try_it() {
             return value;
         }
-        std::hint::spin_loop();
+        spin.once();
     }
 }

@@ -4,7 +4,7 @@
 //! owner. Tables are flat, one slot of 16 bytes a key, linear probing; prefetched 16 records ahead where they outgrow
 //! the second-level cache.
 
-use crate::input::{Keyed, Starts};
+use crate::input::{Keyed, Timed};
 use crate::pin;
 use crate::workload::Outcome;
 use millstream_io::prefetch::prefetch_index;
@@ -145,11 +145,12 @@ impl Worker {
             return;
         }
         let mut full = (lane.buffer, lane.len);
+        let mut spin = pin::Spin::default();
         while let Err(rtrb::PushError::Full(back)) = self.to_other.push(full) {
             full = back;
             // The other thread may be waiting for room in turn.
             if !self.take() {
-                std::hint::spin_loop();
+                spin.once();
             }
         }
     }
@@ -164,14 +165,14 @@ impl Worker {
         true
     }
 
-    fn run(mut self, input: Keyed, starts: &Starts) -> Table {
+    fn run(mut self, input: Keyed, timed: &Timed) -> Table {
         let share = input.records() / 2;
         let (mut at, end) = (share * self.me as u64, share * (self.me as u64 + 1));
         while at < end {
             let to = end.min(at + BATCH);
             for i in at..to {
                 if input.begins(i) {
-                    starts.mark();
+                    timed.begin();
                 }
                 self.route(input.record(i));
             }
@@ -184,11 +185,13 @@ impl Worker {
         if self.lanes[1 - self.me].len == 0 {
             self.flush(1 - self.me);
         }
+        let mut spin = pin::Spin::default();
         while !self.ended {
             if !self.take() {
-                std::hint::spin_loop();
+                spin.once();
             }
         }
+        timed.end();
         self.table
     }
 }
@@ -199,17 +202,17 @@ impl Worker {
 /// When a thread panicked.
 pub fn run(input: Keyed) -> Result<Outcome, String> {
     let cores = pin::cores();
-    let starts = Arc::new(Starts::default());
+    let timed = Arc::new(Timed::default());
     let (to_second, from_first) = rtrb::RingBuffer::new(RING);
     let (to_first, from_second) = rtrb::RingBuffer::new(RING);
     let threads = [(to_second, from_second), (to_first, from_first)].into_iter().enumerate();
     let threads: Vec<_> = threads
         .map(|(me, (to_other, from_other))| {
-            let starts = Arc::clone(&starts);
+            let timed = Arc::clone(&timed);
             pin::on(&cores, me, move || {
                 let lanes = [Lane::new(), Lane::new()];
                 let (table, pool) = (Table::new(10), Vec::new());
-                Worker { me, lanes, table, to_other, from_other, pool, ended: false }.run(input, &starts)
+                Worker { me, lanes, table, to_other, from_other, pool, ended: false }.run(input, &timed)
             })
         })
         .collect();
@@ -217,7 +220,7 @@ pub fn run(input: Keyed) -> Result<Outcome, String> {
     for thread in threads {
         tables.push(thread.join().map_err(|_| "a thread panicked")?);
     }
-    let seconds = starts.seconds()?;
+    let seconds = timed.seconds()?;
     let used = tables.iter().flat_map(|table| table.slots.iter().filter(|slot| slot.0 != FREE));
     let (mut keys, mut sum, mut mixed) = (0, 0u64, 0u64);
     for (key, value) in used {

@@ -42,19 +42,18 @@ pub fn run() -> Result<Outcome, String> {
     let (mut tx, mut rx) = rtrb::RingBuffer::<u64>::new(1024);
     let begin = Instant::now();
     let consumer = pin::on(&cores, 1, move || {
-        let mut delays = Delays::new(begin);
-        let (mut next, mut patience) = (0, Patience::default());
-        while next < RECORDS {
+        let mut arrivals = Vec::with_capacity(RECORDS as usize);
+        let mut patience = Patience::default();
+        while arrivals.len() < RECORDS as usize {
             match rx.pop() {
                 Ok(i) => {
-                    delays.arrived(i);
-                    next += 1;
+                    arrivals.push((i, begin.elapsed()));
                     patience = Patience::default();
                 }
                 Err(_) => patience.wait(None),
             }
         }
-        delays
+        arrivals
     });
     let wake = consumer.thread().clone();
     let producer = pin::on(&cores, 0, move || {
@@ -63,8 +62,9 @@ pub fn run() -> Result<Outcome, String> {
             while begin.elapsed() < due(i) {
                 patience.wait(Some(begin + due(i)));
             }
+            let mut spin = pin::Spin::default();
             while tx.push(i).is_err() {
-                std::hint::spin_loop();
+                spin.once();
             }
             // At this rate the other thread is not parked: it yields for longer than the gap between records.
             if i % 1024 == 0 {
@@ -73,5 +73,8 @@ pub fn run() -> Result<Outcome, String> {
         }
     });
     producer.join().map_err(|_| "the producer panicked")?;
-    consumer.join().map_err(|_| "the consumer panicked")?.outcome()
+    let arrivals = consumer.join().map_err(|_| "the consumer panicked")?;
+    let mut delays = Delays::default();
+    arrivals.into_iter().for_each(|(i, at)| delays.arrived(i, at));
+    delays.outcome()
 }

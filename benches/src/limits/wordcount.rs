@@ -144,10 +144,11 @@ impl Worker {
             self.pool.push(full);
             return;
         }
+        let mut spin = pin::Spin::default();
         while let Err(rtrb::PushError::Full(back)) = self.to_other.push(full) {
             full = back;
             if !self.take() {
-                std::hint::spin_loop();
+                spin.once();
             }
         }
     }
@@ -183,9 +184,10 @@ impl Worker {
         if self.lanes[1 - self.me].is_empty() {
             self.flush(1 - self.me);
         }
+        let mut spin = pin::Spin::default();
         while !self.ended {
             if !self.take() {
-                std::hint::spin_loop();
+                spin.once();
             }
         }
         (self.table, words)

@@ -8,8 +8,9 @@ pub trait Emit<T: Record> {
     /// Hands one record on.
     fn emit(&mut self, record: T::Ref<'_>);
 
-    /// Whether what was emitted does not fit the rings any more, so that it waits: a source ends its batch where it
-    /// can, looking here every few hundred records. What it emits all the same is never lost.
+    /// Whether a source should end its batch where it can: the rings are full, so that what it emits waits, or it has
+    /// had its time, and control wants its turn. Costs a comparison: best asked after every record, as a chain below
+    /// may take milliseconds for each. What is emitted all the same is never lost.
     fn is_full(&self) -> bool {
         false
     }

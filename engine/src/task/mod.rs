@@ -4,6 +4,7 @@
 //! [`source_task`] runs a source and the chain below it, [`input_task`] a gate and the chain below it; what both have
 //! in common (messages, snapshots, timing) is the [`core`].
 
+mod batch;
 mod build;
 mod core;
 mod fault;

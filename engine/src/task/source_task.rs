@@ -1,13 +1,14 @@
 //! A subtask whose head is a source.
 
+use super::batch::Batch;
 use super::core::Phase;
+use super::pace::Pace;
 use super::{Core, Message, Progress, Report, Restored, Subtask};
 use crate::error::Error;
 use crate::operator::{Control, Signal, SnapshotParts, Stage};
+use millstream_io::clock::Moment;
 use millstream_io::counters::Counters;
-use millstream_io::emit::Emit;
 use millstream_io::source::{Poll, Source, SourceContext};
-use millstream_io::{Record, Row};
 use millstream_state::OperatorId;
 use std::sync::Arc;
 
@@ -20,6 +21,7 @@ pub(crate) struct SourceTask<S: Source, P> {
     restored: Option<Restored>,
     context: Option<SourceContext>,
     head: Head<S, P>,
+    pace: Pace,
 }
 
 /// The source and the chain: what answers to signals.
@@ -41,7 +43,7 @@ impl<S: Source, P: Stage<S::Out>> SourceTask<S, P> {
     ) -> Self {
         let counters = context.counters.clone();
         let head = Head { id, source, counters, below };
-        Self { core, restored: Some(restored), context: Some(context), head }
+        Self { core, restored: Some(restored), context: Some(context), head, pace: Pace::new() }
     }
 
     fn open(&mut self) -> Result<(), Error> {
@@ -73,11 +75,11 @@ impl<S: Source, P: Stage<S::Out>> SourceTask<S, P> {
         Ok(any)
     }
 
-    fn poll(&mut self) -> Result<Progress, Error> {
+    fn poll(&mut self, now: Moment) -> Result<Progress, Error> {
         let head = &mut self.head;
-        let mut out = Counting { below: &mut head.below, emitted: 0 };
+        let mut out = Batch::new(&mut head.below, &*self.core.clock, now, &mut self.pace);
         let polled = head.source.poll(&mut out);
-        let emitted = out.emitted;
+        let emitted = out.emitted();
         head.counters.records_in.add(emitted);
         self.core.fault.check()?;
         match polled? {
@@ -130,7 +132,7 @@ impl<S: Source, P: Stage<S::Out>> Subtask for SourceTask<S, P> {
             self.core.drain_some(&mut self.head)?;
             let now = self.core.clock.now();
             self.core.tick(now, &mut self.head)?;
-            return self.poll();
+            return self.poll(now);
         }
         if messages { Ok(Progress::Worked) } else { self.idle(None) }
     }
@@ -160,36 +162,5 @@ impl<S: Source, P> Head<S, P> {
     fn snapshot(&mut self, parts: &mut SnapshotParts) {
         let splits = self.source.snapshot();
         parts.list::<S::Split>(self.id, &splits);
-    }
-}
-
-/// Counts what a source emits.
-struct Counting<'a, P> {
-    below: &'a mut P,
-    emitted: u64,
-}
-
-impl<T: Record, P: Emit<T>> Emit<T> for Counting<'_, P> {
-    fn is_full(&self) -> bool {
-        self.below.is_full()
-    }
-
-    #[inline(always)]
-    fn emit(&mut self, record: T::Ref<'_>) {
-        self.emitted += 1;
-        self.below.emit(record);
-    }
-
-    #[inline(always)]
-    fn emit_row(&mut self, row: Row<'_, T>) {
-        self.emitted += 1;
-        self.below.emit_row(row);
-    }
-
-    #[inline(always)]
-    fn emit_all<I: Iterator<Item = T>>(&mut self, records: I) {
-        let mut n = 0;
-        self.below.emit_all(records.inspect(|_| n += 1));
-        self.emitted += n;
     }
 }

@@ -170,7 +170,7 @@ impl Window {
                 out.emit(F::view(inode, base + begin as u64, content));
             }
             begin = end;
-            begin < stop
+            begin < stop && !out.is_full()
         });
         self.begin = begin;
         self.scanned = stopped.map_or(self.filled, |n| scanned + n);

@@ -1,0 +1,133 @@
+//! What a source emits in one step: counted, and ended when the step has lasted long enough (ruling 11).
+
+use super::pace::{Pace, STEP};
+use millstream_io::clock::{Clock, Moment};
+use millstream_io::emit::Emit;
+use millstream_io::{Record, Row};
+use std::cell::{Cell, RefCell};
+
+/// Stands between a source and the chain below it for one poll.
+///
+/// [`Emit::is_full`] costs a comparison; clock and rings are looked at after as many records as the pace allows.
+pub(super) struct Batch<'a, P> {
+    below: &'a mut P,
+    emitted: u64,
+    clock: &'a dyn Clock,
+    began: Moment,
+    pace: RefCell<&'a mut Pace>,
+    /// Records and time at the last look.
+    looked: Cell<(u64, Moment)>,
+    /// Records at the next look.
+    next: Cell<u64>,
+}
+
+impl<'a, P> Batch<'a, P> {
+    pub(super) fn new(below: &'a mut P, clock: &'a dyn Clock, began: Moment, pace: &'a mut Pace) -> Self {
+        let next = Cell::new(pace.rows() as u64);
+        Self {
+            below,
+            emitted: 0,
+            clock,
+            began,
+            pace: RefCell::new(pace),
+            looked: Cell::new((0, began)),
+            next,
+        }
+    }
+
+    /// How many records were emitted.
+    pub(super) fn emitted(&self) -> u64 {
+        self.emitted
+    }
+
+    /// Whether the step is to end; settles when to look again.
+    #[cold]
+    fn look<T: Record>(&self) -> bool
+    where
+        P: Emit<T>,
+    {
+        let now = self.clock.now();
+        let (emitted, last) = self.looked.replace((self.emitted, now));
+        let rows = usize::try_from(self.emitted - emitted).unwrap_or(usize::MAX);
+        let mut pace = self.pace.borrow_mut();
+        pace.took(rows, now.saturating_sub(last));
+        self.next.set(self.emitted + pace.rows() as u64);
+        now.saturating_sub(self.began) >= STEP || self.below.is_full()
+    }
+}
+
+impl<T: Record, P: Emit<T>> Emit<T> for Batch<'_, P> {
+    #[inline(always)]
+    fn is_full(&self) -> bool {
+        self.emitted >= self.next.get() && self.look()
+    }
+
+    #[inline(always)]
+    fn emit(&mut self, record: T::Ref<'_>) {
+        self.emitted += 1;
+        self.below.emit(record);
+    }
+
+    #[inline(always)]
+    fn emit_row(&mut self, row: Row<'_, T>) {
+        self.emitted += 1;
+        self.below.emit_row(row);
+    }
+
+    #[inline(always)]
+    fn emit_all<I: Iterator<Item = T>>(&mut self, records: I) {
+        let mut n = 0;
+        self.below.emit_all(records.inspect(|_| n += 1));
+        self.emitted += n;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use millstream_io::clock::ManualClock;
+    use std::time::Duration;
+
+    /// A chain that needs so long for a record.
+    struct Slow<'a>(&'a ManualClock, Duration);
+
+    impl Emit<u64> for Slow<'_> {
+        fn emit(&mut self, _: u64) {
+            self.0.advance(self.1);
+        }
+    }
+
+    /// Records of one poll of a source that looks after each.
+    fn poll(clock: &ManualClock, each: Duration, pace: &mut Pace) -> u64 {
+        let mut slow = Slow(clock, each);
+        let mut batch = Batch::new(&mut slow, clock, clock.now(), pace);
+        for n in 0..100_000 {
+            batch.emit(n);
+            if batch.is_full() {
+                break;
+            }
+        }
+        batch.emitted()
+    }
+
+    #[test]
+    fn ruling_11_a_step_ends_after_a_millisecond() {
+        let (clock, mut pace) = (ManualClock::new(), Pace::new());
+        assert_eq!(poll(&clock, Duration::from_micros(100), &mut pace), 16, "nothing was known of the chain");
+        assert_eq!(poll(&clock, Duration::from_micros(100), &mut pace), 10);
+        assert_eq!(
+            poll(&clock, Duration::from_millis(5), &mut pace),
+            1,
+            "a barrier waits for one slow record"
+        );
+        // 1 ms at 1 us a record, and up to 100 more before the next look.
+        let fast = (0..20).map(|_| poll(&clock, Duration::from_micros(1), &mut pace)).last();
+        assert!(fast.is_some_and(|n| (1000..1100).contains(&n)), "{fast:?}");
+    }
+
+    #[test]
+    fn a_chain_without_cost_is_never_stopped_by_time() {
+        let (clock, mut pace) = (ManualClock::new(), Pace::new());
+        assert_eq!(poll(&clock, Duration::ZERO, &mut pace), 100_000);
+    }
+}

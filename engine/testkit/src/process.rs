@@ -148,7 +148,9 @@ impl Process {
                     Turn::Wait(due) => quiet.supervisor(due),
                 }
             }
-            if work == 0 && quiet.is_complete(self.cells.lock().len()) {
+            // A process that has just died is not stuck.
+            let alive = self.storage.crashed_in().is_none();
+            if alive && work == 0 && quiet.is_complete(self.cells.lock().len()) {
                 self.pass_time(&mut quiet)?;
             } else if rng.one_in(8) {
                 self.clock.advance(Duration::from_micros(rng.below(300) as u64));

@@ -56,6 +56,7 @@ pub struct Opening {
     plan: Plan,
     restored: Option<Restored>,
     lock: Option<Box<dyn Lock>>,
+    claimed: bool,
 }
 
 impl Opening {
@@ -88,7 +89,17 @@ impl Opening {
         };
         let plan = recovery::plan(&facts, &request)?;
         let restored = restore(&*storage, &dir, job, job_name, &plan)?;
-        Ok(Self { storage, dir, holder: holder.to_owned(), facts, request, plan, restored, lock })
+        Ok(Self {
+            storage,
+            dir,
+            holder: holder.to_owned(),
+            facts,
+            request,
+            plan,
+            restored,
+            lock,
+            claimed: false,
+        })
     }
 
     /// What the start goes on from; displayed, the line that tells the user.
@@ -133,6 +144,9 @@ impl Opening {
     /// # Errors
     /// The directory is not writable, or another process was faster.
     pub fn claim(&mut self) -> Result<(), StateError> {
+        if self.claimed {
+            return Ok(());
+        }
         self.create_dirs().map_err(StateError::Unusable)?;
         if self.lock.is_none() {
             self.lock = Some(lock(&*self.storage, &self.dir, &self.holder)?);
@@ -141,6 +155,7 @@ impl Opening {
                 return Err(Refusal::Overtaken { dir: self.dir.root().to_owned() }.into());
             }
         }
+        self.claimed = true;
         Ok(())
     }
 

@@ -88,19 +88,11 @@ impl Given<'_> {
             return Err(refused(&split, "the file is gone before it was read to its end")
                 .with_hint("put it back, or leave its state behind with --allow-non-restored-state"));
         };
-        let stat = file.stat()?;
-        let fits = split.print.fits(&head_of(&*file)?);
-        // A copy that was put back has another inode; then nothing may have been added either.
-        let same =
-            fits && if stat.inode == split.inode { stat.len >= split.len } else { stat.len == split.len };
-        if !same {
-            return Err(refused(
-                &split,
-                "the file is not the one that was read before: its content has changed",
-            )
-            .with_hint("put the old file back, or start with --fresh"));
+        if !unchanged(&*file, &split)? {
+            return Err(refused(&split, CHANGED).with_hint("put the old file back, or start with --fresh"));
         }
-        Ok(Some(FileSplit { inode: stat.inode, ..split }))
+        let inode = file.stat()?.inode;
+        Ok(Some(FileSplit { inode, ..split }))
     }
 
     /// A followed file: under its old inode wherever that is now; or, if no file has that, what stands under its old

@@ -27,6 +27,16 @@ fn ms060_crlf_and_a_quoted_line_break_come_out_the_same_however_the_bytes_are_cu
 }
 
 #[test]
+fn quotes_mean_the_same_wherever_blocks_of_64_bytes_end() {
+    for pad in 0..140 {
+        let pad = "a".repeat(pad);
+        let text = format!("\"{pad}\"\"\"\"x\n\",b\n{pad},\"\n\"\n5\"{pad}\",\"c\n\"{pad}\n\n{pad}\n");
+        let want = model(text.as_bytes()).0;
+        assert_eq!(cuts_by_runs::<CsvSplitter>(text.as_bytes(), text.len(), 100), want, "{text:?}");
+    }
+}
+
+#[test]
 fn fields_by_rfc_4180_and_what_it_leaves_open() {
     for (record, want) in [
         ("", vec![""]),

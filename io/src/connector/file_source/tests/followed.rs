@@ -133,7 +133,8 @@ fn ms056_copytruncate_starts_over() {
 fn ms056_truncated_and_grown_beyond_the_old_offset_before_the_next_look() {
     everywhere(|world, parallelism| {
         let old: Vec<String> = (0..10).map(|i| format!("line-{i:03}x")).collect();
-        let new: Vec<String> = (0..30).map(|i| format!("other {i}")).collect();
+        // Lines of the same length: the old offset falls between two lines.
+        let new: Vec<String> = (0..30).map(|i| format!("othr-{i:03}y")).collect();
         world.write("log", text(&old));
         let mut running = Running::fresh(&world, &follow(&world, &["log"]), parallelism);
         running.drain().unwrap();
@@ -158,6 +159,20 @@ fn ms056_the_same_beginning_but_no_line_end_in_front_of_the_position_starts_over
     world.write("log", format!("{same}\nnewer than that\n"));
     running.look(&world);
     assert_eq!(running.take(), [same, "newer than that".into()]);
+}
+
+#[test]
+fn ms056_the_same_beginning_but_shorter_starts_over() {
+    let world = World::memory();
+    let same = "x".repeat(1500);
+    world.write("log", format!("{same}\nold\n"));
+    let mut running = Running::fresh(&world, &follow(&world, &["log"]), 1);
+    running.drain().unwrap();
+    assert_eq!(running.take(), [same.clone(), "old".into()]);
+    world.truncate("log");
+    world.write("log", format!("{same}\n"));
+    running.look(&world);
+    assert_eq!(running.take(), [same]);
 }
 
 #[test]

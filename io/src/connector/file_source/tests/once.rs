@@ -21,8 +21,14 @@ fn ms057_a_bounded_last_line_without_lf_counts_once() {
         let source = world.lines(&["a"]);
         assert_eq!(all(&world, &source), ["head", "tail"]);
         let mut running = Running::fresh(&world, &source, 1);
+        assert_eq!(running.poll(0).unwrap(), Poll::More);
+        assert_eq!(running.snapshot().len(), 1);
         running.drain().unwrap();
         assert_eq!(running.snapshot(), [], "a finished file is left out of the snapshot");
+        world.write("b", "all\nof it\n");
+        let mut running = Running::fresh(&world, &world.lines(&["b"]), 1);
+        assert_eq!(running.poll(0).unwrap(), Poll::More);
+        assert_eq!(running.snapshot(), [], "also before the source has noticed that it is");
     }
 }
 
@@ -212,12 +218,18 @@ fn dead_letters_of_the_source_hold_the_raw_bytes_reason_and_place() {
 fn a_file_that_shrinks_or_is_replaced_while_it_is_read_fails_by_name() {
     for world in World::both() {
         world.write("a", text(&numbered(0..100)));
-        let mut running = Running::fresh(&world, &world.lines(&["a"]), 1);
-        world.truncate("a");
-        world.write("a", "line 0\n");
-        let error = running.drain().unwrap_err();
-        assert_eq!(error.class, Class::Data);
-        assert!(error.to_string().contains("/a: the file is not the one that was read before"), "{error}");
+        let source = world.lines(&["a"]);
+        for other in ["line 0\n".to_owned(), text(&numbered(1..101))] {
+            let mut running = Running::fresh(&world, &source, 1);
+            world.truncate("a");
+            world.write("a", other);
+            let error = running.drain().unwrap_err();
+            assert_eq!(error.class, Class::Data);
+            assert!(
+                error.to_string().contains("/a: the file is not the one that was read before"),
+                "{error}"
+            );
+        }
     }
 }
 
@@ -229,5 +241,22 @@ fn what_is_appended_to_bounded_input_after_the_start_is_left_alone() {
         world.write("a", "o\nthree\n");
         running.drain().unwrap();
         assert_eq!(running.take(), ["one", "tw"]);
+    }
+}
+
+#[test]
+fn dead_letters_in_front_of_a_snapshot_survive_a_power_cut() {
+    let storage = MemoryStorage::new();
+    let world = World { storage: Arc::new(storage.clone()), ..World::memory() };
+    world.write("in", "far too long\nok\n");
+    let bad = BadRecordPolicy::DeadLetter(world.path("bad"));
+    let source = world.lines(&["in"]).max_record_size(5).bad_records(bad);
+    let mut running = Running::fresh(&world, &source, 1);
+    running.drain().unwrap();
+    let kept = file(&world, &world.path("bad/source-0.rejected"));
+    running.snapshot();
+    for seed in 0..10 {
+        let after = World { storage: Arc::new(storage.crash_image(seed)), ..World::memory() };
+        assert_eq!(file(&after, &world.path("bad/source-0.rejected")), kept);
     }
 }

@@ -10,7 +10,9 @@ use crate::split::{Split, split};
 use crate::{launch, verbs};
 use clap::{Args, Command, CommandFactory, FromArgMatches};
 use millstream::Env;
+use std::any::Any;
 use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -38,6 +40,16 @@ impl Program<'_> {
 
     /// Does what the arguments say.
     pub(crate) fn run(&self, args: &[OsString]) -> ExitCode {
+        quiet_panics();
+        match catch_unwind(AssertUnwindSafe(|| self.answer(args))) {
+            Ok(code) => code,
+            Err(panic) => Failure::failed("run", self.name(), format!("panicked: {}", panic_text(&*panic)))
+                .hint(format!("{BACKTRACE}=1 shows where"))
+                .report(),
+        }
+    }
+
+    fn answer(&self, args: &[OsString]) -> ExitCode {
         let answered = match args.get(1) {
             Some(verb) if verb == "run" => self.run_job(&args[2..]),
             _ => self.steer(args),
@@ -169,6 +181,22 @@ impl Program<'_> {
             Said::Refused(failure) => BuildError::Refused(failure),
         }
     }
+}
+
+/// Shows panics with their backtraces, for who looks for a bug.
+const BACKTRACE: &str = "MILLSTREAM_BACKTRACE";
+
+/// Keeps panics off stderr unless they are asked for: those of a job become errors of the job, and one of the command
+/// an error of its own. Many systems set `RUST_BACKTRACE` for all programs, so that is not asking.
+fn quiet_panics() {
+    if std::env::var_os(BACKTRACE).is_none_or(|asked| asked == "0") {
+        std::panic::set_hook(Box::new(|_| {}));
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no text")
 }
 
 /// What is to be run.

@@ -7,9 +7,19 @@ use millstream::config::{DURATION_FORM, parse_duration};
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// What the environment can say.
+const SURROUNDINGS: &str = "\
+Environment:
+  MILLSTREAM_HOME       directory of checkpoints and control sockets (default: .millstream for checkpoints, and a
+                        directory of the user's own for sockets)
+  MILLSTREAM_BACKTRACE  1 shows panics with their backtraces
+
+Exit codes: 0 finished, or stopped as asked; 1 failed; 2 refused before the first record was read;
+130 or 143: left at once by a second SIGINT or SIGTERM";
+
 /// Exactly-once stream processing on one machine.
 #[derive(Debug, Parser)]
-#[command(name = "millstream", version, disable_help_subcommand = true)]
+#[command(name = "millstream", version, disable_help_subcommand = true, after_help = SURROUNDINGS)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

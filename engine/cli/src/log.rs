@@ -1,4 +1,4 @@
-//! The engine's log on stderr: warnings and errors, one line each.
+//! The engine's log on stderr: warnings, one line each.
 
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,7 +20,8 @@ pub fn to_stderr() {
 
 impl Subscriber for Stderr {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        *metadata.level() <= Level::WARN
+        // What is worse ends the job, and is reported as its end, once.
+        *metadata.level() == Level::WARN
     }
 
     fn new_span(&self, _: &Attributes<'_>) -> Id {
@@ -34,8 +35,7 @@ impl Subscriber for Stderr {
     fn event(&self, event: &Event<'_>) {
         let mut line = Line::default();
         event.record(&mut line);
-        let word = if *event.metadata().level() == Level::ERROR { "failed" } else { "warning" };
-        eprintln!("{}", line.finish(word));
+        eprintln!("{}", line.finish());
     }
 
     fn enter(&self, _: &Id) {}
@@ -65,8 +65,8 @@ impl Visit for Line {
 }
 
 impl Line {
-    fn finish(self, word: &str) -> String {
-        format!("{word}: {}{}", self.message, self.fields).replace(['\n', '\r'], " ")
+    fn finish(self) -> String {
+        format!("warning: {}{}", self.message, self.fields).replace(['\n', '\r'], " ")
     }
 }
 
@@ -89,7 +89,7 @@ mod tests {
         fn event(&self, event: &Event<'_>) {
             let mut line = Line::default();
             event.record(&mut line);
-            self.0.lock().unwrap().push(line.finish("warning"));
+            self.0.lock().unwrap().push(line.finish());
         }
         fn enter(&self, _: &Id) {}
         fn exit(&self, _: &Id) {}

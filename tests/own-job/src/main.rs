@@ -17,16 +17,23 @@ struct Options {
     /// Shorter lines are left out.
     #[arg(long, default_value_t = 0)]
     least: u64,
+    /// Panics at a line of this length.
+    #[arg(long)]
+    panic_at: Option<u64>,
     /// Keep reading.
     #[arg(long)]
     follow: bool,
 }
 
 fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
-    let Options { input, output, least, follow } = args.options()?;
+    let Options { input, output, least, panic_at, follow } = args.options()?;
     env.source(FileSource::lines([input]).follow(follow))
         .uid("source")
-        .map(|line| line.len() as u64)
+        .map(move |line| {
+            let length = line.len() as u64;
+            assert_ne!(Some(length), panic_at, "a line of {length} bytes");
+            length
+        })
         .filter(move |length| length >= least)
         .key_by::<u64>(|length| length.get())
         .process::<u64, (u64, u64)>("lines", |cx, _, lines, out| {

@@ -11,9 +11,18 @@ use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
-/// How often a lock file may vanish between opening and locking it before something must be wrong.
-const ATTEMPTS: usize = 100;
+/// Tries before something must be wrong: a lock file may vanish between opening and locking it, or a holder be dying.
+const ATTEMPTS: usize = 1000;
+
+/// How long a holder may take to be gone: a process that was killed a moment ago holds its locks until the system has
+/// cleared it away. A refusal takes no longer than this.
+const DYING: Duration = Duration::from_millis(300);
+
+/// How often to look again meanwhile.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The right to run a job, with the socket that belongs to it.
 #[derive(Debug)]
@@ -44,6 +53,7 @@ impl Claim {
         };
         let (lock_path, socket_path) = (dir.join(format!("{stem}.lock")), dir.join(format!("{stem}.sock")));
         let mut made = Vec::new();
+        let begun = Instant::now();
         for _ in 0..ATTEMPTS {
             made.extend(make_private(dir).map_err(|error| refused(dir, error))?);
             match try_lock(&lock_path) {
@@ -52,6 +62,7 @@ impl Claim {
                     let listener = claim.bind().map_err(|error| refused(&claim.socket_path, error))?;
                     return Ok((claim, listener));
                 }
+                Ok(Locked::Theirs(_)) if begun.elapsed() < DYING => thread::sleep(LOOK),
                 Ok(Locked::Theirs(pid)) => {
                     let cause = format!("already running as process {pid}");
                     return Err(Failure::refused("start", format!("job {name} ({job_id})"), cause)

@@ -31,9 +31,10 @@ fn ms_074_a_second_start_is_refused_naming_the_holder_and_a_killed_one_is_in_nob
         let error = place.run(&endless(options)).refused();
         assert!(error.contains(&first.id().to_string()), "{error}");
         send(&first, "KILL");
-        first.wait().unwrap();
+        // At once: the killed process may still hold its locks.
         let third = place.start(&endless(options));
         place.job(|job| job["pid"] == third.id() && job["state"] == "RUNNING");
+        first.wait().unwrap();
         send(&third, "TERM");
         Ran::of(third.wait_with_output().unwrap()).ends_well();
     }

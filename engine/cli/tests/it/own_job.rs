@@ -72,3 +72,24 @@ fn its_wrong_options_are_refused_and_its_help_shows_its_own() {
     assert_eq!(run("jobs").ends_well().stdout, "own-job\n");
     assert!(place.run(&format!("run {} --nothing", own_job().display())).refused().contains("--nothing"));
 }
+
+/// MS-076, MS-080: the last error once, with its cause; four attempts, pauses that grow.
+#[test]
+fn ms_080_a_panic_of_the_job_is_an_error_in_one_line_after_the_restarts_that_are_allowed() {
+    let place = Place::new();
+    place.write("in", "a\nbb\nccc\n");
+    let strategy = "-D restart-strategy.type=exponential-delay \
+        -D restart-strategy.exponential-delay.attempts-before-reset-backoff=3 \
+        -D restart-strategy.exponential-delay.initial-backoff=10ms";
+    let job = "--input in --output out --panic-at 2";
+    let mut command = place.command_of(own_job(), &format!("run --summary summary.json {strategy} {job}"));
+    let ran = Ran::of(command.env("RUST_BACKTRACE", "1").output().unwrap());
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+    let errors: Vec<&str> = ran.stderr.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert_eq!(errors.len(), 1, "{}", ran.stderr);
+    assert!(errors[0].contains("a line of 2 bytes"), "{}", ran.stderr);
+    let last = ran.stderr.lines().filter(|line| line.contains("no restart left")).count();
+    assert_eq!(last, 1, "{}", ran.stderr);
+    assert!(!ran.stderr.contains("stack backtrace") && !ran.stderr.contains("thread '"), "{}", ran.stderr);
+    assert_eq!((&place.summary()["state"], &place.summary()["restarts"]), (&"FAILED".into(), &3.into()));
+}

@@ -148,9 +148,9 @@ impl Process {
                     Turn::Wait(due) => quiet.supervisor(due),
                 }
             }
-            // A process that has just died is not stuck.
+            // A process that has just died is not stuck, nor one whose last step began background work.
             let alive = self.storage.crashed_in().is_none();
-            if alive && work == 0 && quiet.is_complete(self.cells.lock().len()) {
+            if alive && self.executor.len() == 0 && quiet.is_complete(self.cells.lock().len()) {
                 self.pass_time(&mut quiet)?;
             } else if rng.one_in(8) {
                 self.clock.advance(Duration::from_micros(rng.below(300) as u64));

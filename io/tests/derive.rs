@@ -126,7 +126,7 @@ fn enums_of_one_kind_of_payload_have_a_fixed_size() {
     assert_bytes(&[Color::Red, Color::Green], &[0, 1]);
     assert_bytes(&Only::One(5), &[0, 5]);
     assert_eq!(<<(Color, Only) as Record>::Wire as Wire>::FIXED, Some(3));
-    assert!(<<Color as Record>::Wire as KeyWire>::WORD, "an enum without fields is a word key");
+    const { assert!(<<Color as Record>::Wire as KeyWire>::WORD, "an enum without fields is a word key") };
     let _: ColorRef = ColorRef::Red;
 }
 

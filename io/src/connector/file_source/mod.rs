@@ -9,6 +9,7 @@ mod split;
 mod tail;
 #[cfg(test)]
 mod tests;
+mod window;
 
 pub use split::{FileSplit, FileSplitRef};
 
@@ -17,11 +18,12 @@ use crate::emit::Emit;
 use crate::error::{Class, ConnectorError};
 use crate::format::{Csv, Format, Lines};
 use crate::source::{Poll, Redistribution, Source, SourceContext};
-use reader::{BUFFER, Reader, Reports, Turn};
+use reader::{Reader, Reports, Turn};
 use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::time::Duration;
 use tail::Tail;
+use window::BUFFER;
 
 /// Reads files, or the files in and below directories (names that begin with a dot left out), as lines or as CSV.
 ///

@@ -4,6 +4,7 @@ use super::Settings;
 use super::follow::{Verdict, judge};
 use super::identity::{Fingerprint, HEAD, head_of};
 use super::split::{FileSplit, path_bytes};
+use super::window::{Stop, Window};
 use crate::connector::bad_records::{BadRecord, BadRecordPolicy, BadRecords, RawRecord};
 use crate::counters::Counters;
 use crate::emit::Emit;
@@ -11,9 +12,6 @@ use crate::error::{Class, ConnectorError};
 use crate::format::{BOM, Format, Splitter};
 use crate::storage::ReadFile;
 use std::path::Path;
-
-/// Bytes read at a time.
-pub(super) const BUFFER: usize = 256 * 1024;
 
 /// Bytes read behind the end of a stretch, where at most the rest of one record is wanted.
 const BEHIND: usize = 4 * 1024;
@@ -76,112 +74,6 @@ pub(super) struct Passed<S> {
     splitter: S,
 }
 
-/// The bytes of the file that are in memory.
-struct Window {
-    buffer: Vec<u8>,
-    /// The file's offset of the buffer's first byte.
-    base: u64,
-    /// In the buffer: where the present record begins.
-    begin: usize,
-    /// In the buffer: how far its end was looked for.
-    scanned: usize,
-    /// In the buffer: where the bytes read end.
-    filled: usize,
-}
-
-/// Why a run of plain records came to an end.
-enum Stop {
-    /// The batch is full, or the stretch ends here.
-    Enough,
-    /// The next record is not whole.
-    Partial,
-    /// The next record, which ends here in the buffer, is too long.
-    TooLong(usize),
-}
-
-impl Window {
-    /// Where the next record begins in the file.
-    fn at(&self) -> u64 {
-        self.base + self.begin as u64
-    }
-
-    fn restart(&mut self, base: u64) {
-        self.base = base;
-        (self.begin, self.scanned, self.filled) = (0, 0, 0);
-        if self.buffer.len() > 4 * BUFFER {
-            // One long record should not hold its memory for ever.
-            self.buffer.truncate(BUFFER);
-            self.buffer.shrink_to_fit();
-        }
-    }
-
-    /// The bytes of the present record that are there.
-    fn partial(&self) -> &[u8] {
-        &self.buffer[self.begin..self.filled]
-    }
-
-    /// Drops everything that was read.
-    fn drop_all(&mut self) {
-        (self.begin, self.scanned) = (self.filled, self.filled);
-    }
-
-    /// Reads on behind what is there, `most` bytes at most; the partial record stays.
-    fn fill(&mut self, file: &dyn ReadFile, most: u64) -> crate::storage::Result<usize> {
-        self.buffer.copy_within(self.begin..self.filled, 0);
-        self.base += self.begin as u64;
-        self.filled -= self.begin;
-        self.scanned -= self.begin;
-        self.begin = 0;
-        if self.filled == self.buffer.len() {
-            self.buffer.resize(2 * self.filled, 0);
-        }
-        let room = self.buffer.len() - self.filled;
-        let want = usize::try_from(most).unwrap_or(room).min(room);
-        let n =
-            file.read_at(&mut self.buffer[self.filled..self.filled + want], self.base + self.filled as u64)?;
-        self.filled += n;
-        Ok(n)
-    }
-
-    /// Emits whole records that begin before `stop` in the buffer.
-    #[inline]
-    fn emit_plain<F: Format>(
-        &mut self,
-        splitter: &mut F::Splitter,
-        (inode, stop, max_record): (u64, usize, usize),
-        out: &mut impl Emit<F::Out>,
-    ) -> Stop {
-        let data = &self.buffer[..self.filled];
-        let base = self.base;
-        let mut begin = self.begin;
-        let mut long = None;
-        if begin >= stop {
-            return Stop::Enough;
-        }
-        let scanned = self.scanned;
-        let stopped = splitter.each_end(&data[scanned..], |n| {
-            let end = scanned + n;
-            let content = F::content(&data[begin..end]);
-            if content.len() > max_record {
-                long = Some(end);
-                return false;
-            }
-            if !(F::SKIPS_EMPTY && content.is_empty()) {
-                out.emit(F::view(inode, base + begin as u64, content));
-            }
-            begin = end;
-            begin < stop && !out.is_full()
-        });
-        self.begin = begin;
-        self.scanned = stopped.map_or(self.filled, |n| scanned + n);
-        match (long, stopped) {
-            (Some(end), _) => Stop::TooLong(end),
-            (None, Some(_)) => Stop::Enough,
-            (None, None) => Stop::Partial,
-        }
-    }
-}
-
 /// What a reader gives back of a stretch that it leaves.
 pub(super) struct Stopped<F: Format> {
     pub file: Box<dyn ReadFile>,
@@ -198,7 +90,7 @@ impl<F: Format> Reader<F> {
             header,
             batch: batch.max(1),
             stretch: None,
-            window: Window { buffer: vec![0; buffer.max(1)], base: 0, begin: 0, scanned: 0, filled: 0 },
+            window: Window::new(buffer),
             splitter: F::Splitter::default(),
             mode: Mode::Records,
             first: false,

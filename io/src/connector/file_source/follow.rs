@@ -121,6 +121,13 @@ mod tests {
                 b"other line\nand more, longer\n",
                 Replaced,
             ),
+            (
+                "shorter than what was read, not than the position",
+                &shorter_print,
+                18,
+                b"first line\n",
+                Replaced,
+            ),
             ("shorter than the position", &shorter_print, 0, b"first lin", Replaced),
             (
                 "another beginning that keeps what the fingerprint covers",

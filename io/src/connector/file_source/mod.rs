@@ -34,8 +34,11 @@ use window::BUFFER;
 ///
 /// **Following** ([`FileSource::follow`]): the input never ends. What is appended to files and the files that are
 /// new are found by looking again and again. A file stays with one subtask, also when it is renamed (log rotation);
-/// one that is truncated or whose beginning changes is read again from its beginning; one that is deleted is finished.
-/// A last line without a line end waits for the rest. Where a log is rotated by copying and truncating, give the file
+/// one that is truncated or whose beginning changes is read again from its beginning (what cannot be noticed: a
+/// replacement in place that begins with the same bytes, 1 KiB or the whole old file, is no shorter, and has a line
+/// end where the old one was read to). One that is deleted is finished: each subtask keeps the 64 files open that it read
+/// last, so that what was written to these before they were deleted is read; what a checkpoint does not cover yet is
+/// gone with the file when the job is restarted. A last line without a line end waits for the rest. Where a log is rotated by copying and truncating, give the file
 /// as the input rather than its directory, in which the copy would be a new file; lines that are written between
 /// the last look and the truncation are lost to any reader.
 ///

@@ -39,15 +39,17 @@ pub(super) struct Tail<F: Format> {
     reading: Option<u64>,
     turns: u32,
     next_look: Moment,
-    /// Counts files that were left, to tell which was left longest ago.
-    left: u64,
+    /// Files that are kept open, the one that was left longest ago first.
+    open: VecDeque<u64>,
 }
 
 /// What is kept of a file that is not being read.
 struct Known<F: Format> {
     split: FileSplit,
     passed: Option<Passed<F::Splitter>>,
-    open: Option<(u64, Box<dyn ReadFile>)>,
+    open: Option<Box<dyn ReadFile>>,
+    /// It waits in the queue.
+    queued: bool,
     /// The file has no name any more: what is left in it is all that there will be.
     gone: bool,
 }
@@ -72,7 +74,7 @@ impl<F: Format> Tail<F> {
             queue: VecDeque::new(),
             reading: None,
             turns: 0,
-            left: 0,
+            open: VecDeque::new(),
         };
         for split in splits {
             if owner(split.inode, tail.cx.parallelism) == tail.cx.subtask {
@@ -84,7 +86,7 @@ impl<F: Format> Tail<F> {
 
     fn know(&mut self, split: FileSplit) {
         self.sights.insert(split.inode, Sight { path: split.path_buf(), len: None });
-        self.files.insert(split.inode, Known { split, passed: None, open: None, gone: false });
+        self.files.insert(split.inode, Known { split, passed: None, open: None, queued: false, gone: false });
     }
 
     /// Where every file of this subtask stands; those of which nothing was read are found again without.
@@ -131,12 +133,14 @@ impl<F: Format> Tail<F> {
         }
         if let Some(inode) = self.reading {
             self.park();
-            self.queue.push_back(inode);
+            self.enqueue(inode);
         }
         while let Some(inode) = self.queue.pop_front() {
             let Some(known) = self.files.get_mut(&inode) else { continue };
+            known.queued = false;
+            self.open.retain(|open| *open != inode);
             let file = match known.open.take() {
-                Some((_, file)) => file,
+                Some(file) => file,
                 None => {
                     let Some(file) = unless_gone(self.cx.storage.open(known.split.path()))? else { continue };
                     if file.stat()?.inode != inode {
@@ -162,14 +166,24 @@ impl<F: Format> Tail<F> {
         let Some(inode) = self.reading.take() else { return };
         let Some(Stopped { file, split, passed }) = self.reader.stop() else { return };
         let Some(known) = self.files.get_mut(&inode) else { return };
-        self.left += 1;
-        *known = Known { split, passed, open: Some((self.left, file)), gone: known.gone };
-        let open = |known: &&mut Known<F>| known.open.is_some();
-        if self.files.values_mut().filter(open).count() > KEPT_OPEN {
-            let oldest = self.files.values_mut().filter(|known| known.open.is_some() && !known.gone);
-            if let Some(known) = oldest.min_by_key(|known| known.open.as_ref().map(|(left, _)| *left)) {
+        *known = Known { split, passed, open: Some(file), ..*known };
+        self.open.push_back(inode);
+        if self.open.len() > KEPT_OPEN {
+            let files = &mut self.files;
+            let oldest = self.open.iter().position(|open| files.get(open).is_some_and(|known| !known.gone));
+            if let Some(inode) = oldest.and_then(|at| self.open.remove(at))
+                && let Some(known) = files.get_mut(&inode)
+            {
                 known.open = None;
             }
+        }
+    }
+
+    fn enqueue(&mut self, inode: u64) {
+        if let Some(known) = self.files.get_mut(&inode)
+            && !std::mem::replace(&mut known.queued, true)
+        {
+            self.queue.push_back(inode);
         }
     }
 
@@ -192,6 +206,7 @@ impl<F: Format> Tail<F> {
     fn forget(&mut self, inode: u64) {
         self.files.remove(&inode);
         self.sights.remove(&inode);
+        self.open.retain(|open| *open != inode);
     }
 
     /// The content of the file that is being read was replaced: it begins anew.
@@ -236,8 +251,8 @@ impl<F: Format> Tail<F> {
         if let Some(sight) = self.sights.get_mut(&inode) {
             sight.len = Some(len);
         }
-        if self.reading != Some(inode) && !self.queue.contains(&inode) {
-            self.queue.push_back(inode);
+        if self.reading != Some(inode) {
+            self.enqueue(inode);
         }
     }
 

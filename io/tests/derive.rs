@@ -205,6 +205,39 @@ fn recursion_is_bounded_when_writing_and_when_reading() {
     assert_eq!(Tree::<u8>::parse(&bytes).unwrap_err(), DecodeError::Depth);
 }
 
+/// A view for the life of both of its parts.
+fn longer<'v>(a: EventRef<'v>, b: EventRef<'v>) -> EventRef<'v> {
+    if format!("{a:?}").len() > format!("{b:?}").len() { a } else { b }
+}
+
+#[test]
+fn views_of_texts_and_numbers_are_shortened_by_the_compiler_and_others_on_request() {
+    fn texts<'short>(long: EventRef<'static>, _: &'short str) -> EventRef<'short> {
+        long
+    }
+    fn bids<'short>(long: BidRef<'static>, _: &'short str) -> BidRef<'short> {
+        long
+    }
+    fn nested<'short>(
+        long: EitherRef<'static, Bid, Tree<u8>>,
+        _: &'short str,
+    ) -> EitherRef<'short, Bid, Tree<u8>> {
+        long.shorten()
+    }
+    let text = String::from("here");
+    let click = EventRef::Click { user: 1, r#where: "everywhere" };
+    assert_eq!(texts(click, &text), click);
+    assert_eq!(longer(click, EventRef::Click { user: 1, r#where: &text }), click);
+    let tags: &[String] = &[];
+    let bid = BidRef { auction: 1, url: "u", tags: tags.into(), r#type: None };
+    assert_eq!(bids(bid, &text), bid);
+    let kids: &[Tree<u8>] = &[];
+    let tree = EitherRef::Right { it: TreeRef { value: 1, kids: kids.into() } };
+    assert_eq!(nested(tree, &text), tree.shorten());
+    assert_eq!(nested(EitherRef::Left(bid), &text), EitherRef::Left(bid));
+    assert_eq!(<(u8, Option<[Vec<u8>; 1]>)>::shorten((1, Some([b"x"]))), (1, Some([&b"x"[..]])));
+}
+
 /// Names that generated code must not stumble over.
 mod shadowed {
     #![allow(dead_code, non_camel_case_types, non_upper_case_globals, reason = "the names are the point")]
@@ -233,6 +266,11 @@ mod shadowed {
         pub(super) r#fn: u8,
     }
 
+    /// A type parameter hides what is called like it.
+    #[derive(millstream_io::Record)]
+    #[record(crate = "millstream_io::record")]
+    pub(super) struct Hidden<String>(pub(super) String, pub(super) std::vec::Vec<String>);
+
     #[derive(millstream_io::Record)]
     #[record(crate = "millstream_io::record")]
     pub(super) enum r#match {
@@ -244,7 +282,11 @@ mod shadowed {
 #[test]
 fn generated_code_is_not_disturbed_by_names_in_scope() {
     use millstream_io::Record as _;
-    use shadowed::{Odd, r#match};
+    use shadowed::{Hidden, Odd, r#match};
+    assert_eq!(
+        Hidden::encode(Hidden("a".to_owned(), vec![]).view()),
+        [1, 0, 0, 0, b'a', 0, 0, 0, 0, 0, 0, 0, 0]
+    );
     let odd = Odd { self_: 1, view: 2, wire: 3, outer: 4, formatter: 5, other: 6, Upper: 7, r#fn: 8 };
     assert_eq!(Odd::encode(odd.view()), [1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(r#match::encode(r#match::r#if(3).view()), [0, 3]);

@@ -1,12 +1,12 @@
 //! The item that a record is derived for, in the form in which the rest of the crate needs it.
 
 use crate::attributes::{self, Options};
-use proc_macro2::Span;
-use quote::format_ident;
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{
-    Attribute, Data, DeriveInput, Error, Fields, GenericParam, Generics, Ident, Member, Path, Type,
+    Attribute, Data, DeriveInput, Error, Fields, GenericParam, Generics, Ident, Lifetime, Member, Path, Type,
     Visibility, parse_quote,
 };
 
@@ -117,6 +117,19 @@ impl Input {
             kind,
             shapes,
         })
+    }
+}
+
+impl Input {
+    /// The view's arguments with another lifetime, none where the view has no lifetime.
+    pub fn view_arguments(&self, lifetime: &str) -> Option<TokenStream> {
+        let lifetime = Lifetime::new(&format!("'{lifetime}"), Span::call_site());
+        let arguments = self.view_generics.params.iter().map(|parameter| match parameter {
+            GenericParam::Lifetime(_) => quote!(#lifetime),
+            GenericParam::Type(ty) => ty.ident.to_token_stream(),
+            GenericParam::Const(value) => value.ident.to_token_stream(),
+        });
+        self.view_generics.lifetimes().next().map(|_| quote!(<#(#arguments),*>))
     }
 }
 

@@ -6,6 +6,7 @@
 mod attributes;
 mod description;
 mod input;
+mod part;
 mod record;
 mod tree;
 mod view;
@@ -17,7 +18,10 @@ use syn::{DeriveInput, parse_macro_input};
 ///
 /// For a type `Bid` this also makes its view, `BidRef<'a>`: a type of the same shape and visibility, whose fields are
 /// the views of `Bid`'s fields. It is `Copy`, `Debug` and `PartialEq`. (The view of a type without any field has no
-/// lifetime.) Type parameters are bounded by `Record`; a type may contain itself inside a `Vec`.
+/// lifetime.) The compiler shortens the life of a view by itself where the fields are numbers, texts, byte strings, and
+/// options, tuples, arrays and lists of such, one of them borrowed; for other views there is `shorten`. `String`, `Vec`
+/// and `Option` are known by these names: a type of yours that is called so has to be named by a path, as
+/// `crate::String`. Type parameters are bounded by `Record`; a type may contain itself inside a `Vec`.
 ///
 /// The encoding is that of the fields one behind the other, in the order of declaration; in front of an enum's fields
 /// stands one byte with the number of the variant, counted from 0 in the order of declaration (discriminants do not

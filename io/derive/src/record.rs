@@ -30,6 +30,10 @@ pub fn implement(input: &Input) -> TokenStream {
         let (from, to) = (wire_of(input, index, &locals), input.view_value(shape, "from_wire"));
         quote!(#from => #to,)
     });
+    let shortened = input.shapes.iter().map(|shape| {
+        let (from, to) = (input.view_pattern(shape), input.view_value(shape, "shorten"));
+        quote!(#from => #to,)
+    });
     let description = description::describe(input);
     quote! {
         #[automatically_derived]
@@ -44,6 +48,10 @@ pub fn implement(input: &Input) -> TokenStream {
             #[inline]
             fn own(view: Self::Ref<'_>) -> Self {
                 match view { #(#owned)* }
+            }
+            #[inline(always)]
+            fn shorten<'short, 'long: 'short>(view: Self::Ref<'long>) -> Self::Ref<'short> {
+                match view { #(#shortened)* }
             }
             #[inline(always)]
             fn to_wire(view: Self::Ref<'_>) -> #module::WireView<'_, Self> {

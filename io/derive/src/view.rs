@@ -2,6 +2,7 @@
 
 use crate::attributes::{documented, kept};
 use crate::input::{Input, Kind, Shape, Style};
+use crate::part;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
@@ -14,8 +15,10 @@ pub fn define(input: &Input) -> TokenStream {
     let (parameters, arguments, conditions) = view_generics.split_for_impl();
     let formatted = input.shapes.iter().map(|shape| format_arm(input, shape));
     let equal = equal(input);
+    let shorten = shorten(input);
     quote! {
         #definition
+        #shorten
 
         #[automatically_derived]
         impl #parameters ::core::clone::Clone for #view #arguments #conditions {
@@ -55,10 +58,11 @@ fn definition(input: &Input) -> TokenStream {
         #separator
         #(#kept)*
     };
+    let views = part::views(input);
     match input.kind {
         Kind::Struct => {
             let shape = &input.shapes[0];
-            let fields = fields(input, shape, name.unraw().to_string());
+            let fields = fields(shape, &views[0], name.unraw().to_string());
             let (before, after) = match shape.style {
                 Style::Named => (Some(conditions), quote!()),
                 Style::Tuple | Style::Unit => (None, quote!(#conditions;)),
@@ -66,7 +70,7 @@ fn definition(input: &Input) -> TokenStream {
             quote! { #head #visibility struct #view #view_generics #before #fields #after }
         }
         Kind::Enum => {
-            let variants = input.shapes.iter().map(|shape| {
+            let variants = input.shapes.iter().zip(&views).map(|(shape, views)| {
                 let variant = shape.variant.as_ref();
                 let owner = format!(
                     "{}::{}",
@@ -74,7 +78,7 @@ fn definition(input: &Input) -> TokenStream {
                     variant.map(IdentExt::unraw).expect("a variant has a name")
                 );
                 let documentation = documentation(&shape.attributes, || format!("The view of [`{owner}`]."));
-                let fields = fields(input, shape, owner);
+                let fields = fields(shape, views, owner);
                 quote! { #documentation #variant #fields }
             });
             quote! { #head #visibility enum #view #view_generics #conditions { #(#variants),* } }
@@ -83,18 +87,17 @@ fn definition(input: &Input) -> TokenStream {
 }
 
 /// The fields of the view, in braces or parentheses.
-fn fields(input: &Input, shape: &Shape, owner: String) -> TokenStream {
-    let module = &input.module;
-    let fields = shape.fields.iter().map(|part| {
+fn fields(shape: &Shape, views: &[TokenStream], owner: String) -> TokenStream {
+    let fields = shape.fields.iter().zip(views).map(|(part, view)| {
         let name = member_name(&part.member);
         let documentation =
             documentation(&part.attributes, || format!("The view of `{name}` of [`{owner}`]."));
-        let (visibility, ty) = (&part.visibility, &part.ty);
+        let visibility = &part.visibility;
         let label = match &part.member {
             Member::Named(name) => Some(quote!(#name:)),
             Member::Unnamed(_) => None,
         };
-        quote! { #documentation #visibility #label <#ty as #module::Record>::Ref<'a> }
+        quote! { #documentation #visibility #label #view }
     });
     match shape.style {
         Style::Named => quote!({ #(#fields),* }),
@@ -110,6 +113,28 @@ fn documentation(attributes: &[Attribute], default: impl FnOnce() -> String) -> 
         quote!(#[doc = #text])
     });
     quote!(#default #(#kept)*)
+}
+
+/// The view's own `shorten`, where it has a lifetime.
+fn shorten(input: &Input) -> Option<TokenStream> {
+    let Input { module, name, view, visibility, generics, view_generics, .. } = input;
+    let (parameters, arguments, conditions) = view_generics.split_for_impl();
+    let (_, type_arguments, _) = generics.split_for_impl();
+    let shortened = input.view_arguments("short")?;
+    Some(quote! {
+        #[automatically_derived]
+        impl #parameters #view #arguments #conditions {
+            /// The same view, for a shorter time.
+            #[allow(dead_code)]
+            #[inline(always)]
+            #visibility fn shorten<'short>(self) -> #view #shortened
+            where
+                'a: 'short,
+            {
+                <#name #type_arguments as #module::Record>::shorten(self)
+            }
+        }
+    })
 }
 
 fn format_arm(input: &Input, shape: &Shape) -> TokenStream {

@@ -17,6 +17,10 @@ impl<T: Record> Record for Vec<T> {
         T::List::to_vec(view)
     }
     #[inline(always)]
+    fn shorten<'short, 'long: 'short>(view: Self::Ref<'long>) -> Self::Ref<'short> {
+        T::List::shorten(view)
+    }
+    #[inline(always)]
     fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self> {
         view
     }
@@ -43,6 +47,10 @@ impl<T: Record, const N: usize> Record for [T; N] {
         view.map(T::own)
     }
     #[inline(always)]
+    fn shorten<'short, 'long: 'short>(view: Self::Ref<'long>) -> Self::Ref<'short> {
+        view.map(T::shorten)
+    }
+    #[inline(always)]
     fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self> {
         view.map(T::to_wire)
     }
@@ -67,6 +75,10 @@ impl<T: Record> Record for Option<T> {
     #[inline]
     fn own(view: Self::Ref<'_>) -> Self {
         view.map(T::own)
+    }
+    #[inline(always)]
+    fn shorten<'short, 'long: 'short>(view: Self::Ref<'long>) -> Self::Ref<'short> {
+        view.map(T::shorten)
     }
     #[inline(always)]
     fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self> {

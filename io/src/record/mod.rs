@@ -75,6 +75,9 @@ pub type WireView<'a, T> = <<T as Record>::Wire as Wire>::View<'a>;
 ///     fn own(view: Self::Ref<'_>) -> Self {
 ///         Self(view)
 ///     }
+///     fn shorten<'short, 'long: 'short>(view: Self::Ref<'long>) -> Self::Ref<'short> {
+///         view
+///     }
 ///     fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self> {
 ///         <(u64, u32)>::to_wire((view.as_secs(), view.subsec_nanos()))
 ///     }
@@ -110,6 +113,10 @@ pub trait Record: Sized + Send + 'static {
 
     /// An owned value from a view.
     fn own(view: Self::Ref<'_>) -> Self;
+
+    /// The same view, for a shorter time: the body is `view`, unless the view holds views of other records, which are
+    /// then shortened one by one. Where the compiler knows a view's parts it shortens the view without being asked.
+    fn shorten<'short, 'long: 'short>(view: Self::Ref<'long>) -> Self::Ref<'short>;
 
     /// The view in the form in which it is written.
     fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self>;

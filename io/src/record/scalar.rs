@@ -18,6 +18,10 @@ macro_rules! scalar {
                 view
             }
             #[inline(always)]
+            fn shorten<'short, 'long: 'short>(view: Self::Ref<'long>) -> Self::Ref<'short> {
+                view
+            }
+            #[inline(always)]
             fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self> {
                 view
             }

@@ -49,6 +49,9 @@ impl Record for Fickle {
     fn own(view: &str) -> Self {
         Self { last: Cell::new(view.len()), step: 0 }
     }
+    fn shorten<'short, 'long: 'short>(view: Self::Ref<'long>) -> Self::Ref<'short> {
+        view
+    }
     fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self> {
         view
     }
@@ -101,6 +104,9 @@ impl Record for Gullible {
     fn own(_: &str) -> Self {
         Self
     }
+    fn shorten<'short, 'long: 'short>(view: Self::Ref<'long>) -> Self::Ref<'short> {
+        view
+    }
     fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self> {
         view
     }
@@ -141,6 +147,9 @@ impl Record for Kept {
     }
     fn own(view: TreeRef<'_>) -> Self {
         Self(Tree::encode(view))
+    }
+    fn shorten<'short, 'long: 'short>(view: Self::Ref<'long>) -> Self::Ref<'short> {
+        Tree::shorten(view)
     }
     fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self> {
         Tree::to_wire(view)

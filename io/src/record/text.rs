@@ -14,6 +14,10 @@ impl Record for String {
         view.to_owned()
     }
     #[inline(always)]
+    fn shorten<'short, 'long: 'short>(view: Self::Ref<'long>) -> Self::Ref<'short> {
+        view
+    }
+    #[inline(always)]
     fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self> {
         view
     }

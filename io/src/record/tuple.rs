@@ -35,6 +35,10 @@ macro_rules! tuple {
                 ($($part::own(view.$index),)*)
             }
             #[inline(always)]
+            fn shorten<'short, 'long: 'short>(view: Self::Ref<'long>) -> Self::Ref<'short> {
+                ($($part::shorten(view.$index),)*)
+            }
+            #[inline(always)]
             fn to_wire(($($value,)*): Self::Ref<'_>) -> WireView<'_, Self> {
                 wire!($($part $value)*)
             }

@@ -106,6 +106,10 @@ impl Record for FileSplit {
         Self { path: path.to_vec(), inode, print, len, end, position }
     }
 
+    fn shorten<'short, 'long: 'short>(view: Self::Ref<'long>) -> Self::Ref<'short> {
+        view
+    }
+
     fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self> {
         let FileSplitRef { path, inode, print, len, end, position } = view;
         Parts::to_wire((path, inode, print.len, print.hash, len, end, position))

@@ -52,6 +52,10 @@ impl Record for CsvLine {
         Self { file: view.file, offset: view.offset, line: view.line.to_owned() }
     }
 
+    fn shorten<'short, 'long: 'short>(view: Self::Ref<'long>) -> Self::Ref<'short> {
+        view
+    }
+
     #[inline(always)]
     fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self> {
         Parts::to_wire((view.file, view.offset, view.line))

@@ -70,6 +70,10 @@ impl ListWire<u8> for Blob {
     fn of(items: &[u8]) -> Self::View<'_> {
         items
     }
+    #[inline(always)]
+    fn shorten<'short, 'long: 'short>(view: Self::View<'long>) -> Self::View<'short> {
+        view
+    }
     #[inline]
     fn to_vec(view: Self::View<'_>) -> Vec<u8> {
         view.to_vec()

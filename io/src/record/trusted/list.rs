@@ -23,6 +23,8 @@ pub trait ListWire<T>: Wire {
     fn of(items: &[T]) -> Self::View<'_>;
     /// Owned items from a view.
     fn to_vec(view: Self::View<'_>) -> Vec<T>;
+    /// The same view, for a shorter time.
+    fn shorten<'short, 'long: 'short>(view: Self::View<'long>) -> Self::View<'short>;
 }
 
 impl<T: Record> List<T> {
@@ -60,6 +62,10 @@ impl<T: Record> ListWire<T> for List<T> {
     #[inline(always)]
     fn of(items: &[T]) -> Self::View<'_> {
         ListRef::from(items)
+    }
+    #[inline(always)]
+    fn shorten<'short, 'long: 'short>(view: Self::View<'long>) -> Self::View<'short> {
+        view
     }
     fn to_vec(view: Self::View<'_>) -> Vec<T> {
         let mut items = Vec::with_capacity(view.len());

@@ -83,7 +83,7 @@ pub struct Run {
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
-    /// Return when the job runs, print its job id.
+    /// Return when the job runs, print its job id. Its stderr goes to a .log file beside its control socket.
     #[arg(short, long)]
     pub detached: bool,
 

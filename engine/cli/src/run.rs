@@ -53,7 +53,6 @@ pub(crate) fn run(options: Run, job: Job<'_>) -> Result<ExitCode, BuildError> {
     (job.build)(&env, &mut args)?;
     let report = args.finish()?;
     let config = env.config();
-    config.validate().map_err(Failure::from)?;
     for warning in config.warnings() {
         eprintln!("warning: {warning}");
     }

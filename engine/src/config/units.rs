@@ -167,6 +167,12 @@ mod tests {
     }
 
     #[test]
+    fn ms_082_a_bare_number_is_told_that_its_unit_is_missing() {
+        assert!(parse_duration("10").unwrap_err().starts_with("the unit is missing"));
+        assert!(ByteSize::parse("4096 ").unwrap_err().starts_with("the unit is missing"));
+    }
+
+    #[test]
     fn ms_082_a_duration_beyond_a_century_is_refused_and_never_wraps() {
         for text in ["36526d", "99999999999999d", "18446744073709551616us", "99999999999999999999999999ms"] {
             assert_eq!(parse_duration(text), Err("too large, the most is 36525d".to_owned()), "{text}");

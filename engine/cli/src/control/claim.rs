@@ -188,6 +188,20 @@ mod tests {
     }
 
     #[test]
+    fn ms_074_a_holder_that_is_about_to_be_gone_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = home(dir.path());
+        let (first, _listener) = take(&home).unwrap();
+        let (_never, silence) = std::sync::mpsc::channel::<()>();
+        let dying = std::thread::spawn(move || {
+            let _ = silence.recv_timeout(DYING / 6);
+            drop(first);
+        });
+        take(&home).unwrap();
+        dying.join().unwrap();
+    }
+
+    #[test]
     fn only_the_owner_can_use_it_and_nothing_is_left_behind() {
         let dir = tempfile::tempdir().unwrap();
         let home = home(dir.path());

@@ -123,9 +123,17 @@ impl Opening {
     /// # Errors
     /// One of them is damaged.
     pub fn retained(&self) -> Result<Vec<(PathBuf, Metadata)>, StateError> {
+        let chosen = self.plan.start.snapshot();
         let dirs = self.own(&self.lineage()).into_iter().map(|id| self.dir.checkpoint(id));
-        let others = dirs.filter(|dir| self.plan.start.snapshot() != Some(dir));
-        others.map(|dir| load(&*self.storage, &dir).map(|metadata| (dir, metadata))).collect()
+        dirs.filter(|dir| chosen != Some(dir))
+            .map(|dir| match (load(&*self.storage, &dir), chosen) {
+                (Ok(metadata), _) => Ok((dir, metadata)),
+                (Err(cause @ StateError::Damaged { .. }), Some(intact)) => {
+                    Err(Refusal::DamagedOlder { cause: Box::new(cause), intact: intact.to_owned() }.into())
+                }
+                (Err(other), _) => Err(other),
+            })
+            .collect()
     }
 
     fn lineage(&self) -> Lineage {

@@ -1,7 +1,7 @@
 //! The `hashmap` backend: keyed state in hash tables on the heap.
 //!
-//! One [`Table`] holds one state of one subtask, in one of two layouts, chosen by the key's type at compile time:
-//! [word](head::word) for keys of a fixed size of at most eight bytes, [bytes](head::bytes) for all others. Key and
+//! One `Table` holds one state of one subtask, in one of two layouts, chosen by the key's type at compile time:
+//! `head::word` for keys of a fixed size of at most eight bytes, `head::bytes` for all others. Key and
 //! value of a slot lie side by side, so that one cache line answers a lookup; slots are probed linearly. What the
 //! files have to say:
 //!

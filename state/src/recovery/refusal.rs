@@ -21,6 +21,13 @@ pub enum Refusal {
         /// The newest older checkpoint of the line that is intact.
         older: Option<PathBuf>,
     },
+    /// An older retained checkpoint of the line is damaged, so that it is not known which uncommitted output it names.
+    DamagedOlder {
+        /// What is wrong; names the file.
+        cause: Box<StateError>,
+        /// What the start goes on from, which is intact.
+        intact: PathBuf,
+    },
     /// The snapshot that the job would go on from by itself is gone or damaged: what it was stopped with, or what
     /// its line began with.
     Base {
@@ -51,7 +58,9 @@ impl Refusal {
                 "the file is missing although there are completed checkpoints, so it is not known which one the job \
                  would go on from",
             ),
-            Self::DamagedNewest { cause, .. } | Self::Base { cause } => cause.parts(),
+            Self::DamagedNewest { cause, .. } | Self::DamagedOlder { cause, .. } | Self::Base { cause } => {
+                cause.parts()
+            }
             Self::Foreign { dir, why } => Parts::new("resume", dir.display(), why),
             Self::Overtaken { dir } => {
                 Parts::new("start", dir.display(), "another process has started this job in the meantime")
@@ -62,7 +71,9 @@ impl Refusal {
     /// The error that it comes from, where there is one.
     pub fn cause(&self) -> Option<&StateError> {
         match self {
-            Self::DamagedNewest { cause, .. } | Self::Base { cause } => Some(cause),
+            Self::DamagedNewest { cause, .. } | Self::DamagedOlder { cause, .. } | Self::Base { cause } => {
+                Some(cause)
+            }
             Self::LineageMissing { .. } | Self::Foreign { .. } | Self::Overtaken { .. } => None,
         }
     }
@@ -78,6 +89,10 @@ impl Refusal {
                 "go on from the checkpoint before it with `-s {}`; output after that checkpoint may repeat, because \
                  files of the newer one are already committed",
                 older.display()
+            )),
+            Self::DamagedOlder { intact, .. } => Some(format!(
+                "the newest checkpoint is intact: go on from it with `-s {}`, in a new line that needs no older ones",
+                intact.display()
             )),
             Self::DamagedNewest { older: None, .. } | Self::Base { .. } => Some(
                 "go on from another snapshot with `-s PATH`, or begin without state with `--fresh`; output that is \

@@ -134,7 +134,16 @@ fn damage_counts_where_it_is_chosen() {
     let storage = three();
     flip(&storage, &chk(11).join("_metadata"));
     assert!(matches!(refused(&storage, &StartFrom::Path(chk(11))), StateError::Damaged { .. }));
-    assert!(open(&storage, &StartFrom::Latest).is_ok());
+    let opening = open(&storage, &StartFrom::Latest).unwrap();
+    // Who has to know what older ones name is told that it cannot, and what to do.
+    let error = opening.retained().unwrap_err();
+    assert!(matches!(&error, StateError::Refused(Refusal::DamagedOlder { .. })), "{error}");
+    assert!(error.to_string().contains(chk(11).join("_metadata").to_str().unwrap()), "{error}");
+    assert!(error.hint().unwrap().contains(&format!("-s {}", chk(12).display())));
+    drop(opening);
+    let named = open(&storage, &StartFrom::Path(chk(12))).unwrap();
+    assert_eq!(named.retained().unwrap(), []);
+    drop(named);
     flip(&storage, &chk(12).join("_metadata"));
     let store = open(&storage, &StartFrom::Fresh).unwrap().begin(1).unwrap();
     assert_eq!(store.next_id(), CheckpointId(13), "ids go on above damaged ones");

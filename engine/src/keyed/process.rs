@@ -54,7 +54,6 @@ pub struct Process<T, K, V, U, KF, F, G> {
     pub(crate) key: KF,
     pub(crate) f: F,
     pub(crate) end: G,
-    #[expect(clippy::type_complexity, reason = "a marker of the types that the functions work on")]
     pub(crate) of: PhantomData<fn() -> (T, K, V, U)>,
 }
 

@@ -31,7 +31,7 @@ impl Pace {
     /// That many rows took so long.
     pub(crate) fn took(&mut self, rows: usize, time: Duration) {
         let per_row = time.as_nanos() / rows.max(1) as u128;
-        let fit = if per_row == 0 { MOST } else { usize::try_from(AIM_NANOS / per_row).unwrap_or(MOST) };
+        let fit = AIM_NANOS.checked_div(per_row).and_then(|rows| usize::try_from(rows).ok()).unwrap_or(MOST);
         // Doubling at most: one lucky reading must not let the next slow row hide behind a hundred others.
         self.rows = fit.clamp(1, (self.rows * 2).min(MOST));
     }

@@ -71,8 +71,9 @@ pub trait Source: Clone + Send + 'static {
     /// What makes a start impossible; [`Class::Refuse`](crate::error::Class::Refuse) for bad settings.
     fn discover(&mut self, cx: &SourceContext) -> Result<Vec<Self::Split>, ConnectorError>;
 
-    /// Checks restored splits against this description, once for all subtasks; called before anything runs. A split
-    /// of an input that is no longer given is an error unless `allow_dropped`, and dropped otherwise (ruling 26).
+    /// Checks restored splits against this description; called before anything runs, with the splits of one subtask of
+    /// the checkpoint after the other. A split of an input that is no longer given is an error unless `allow_dropped`,
+    /// and dropped otherwise (ruling 26).
     ///
     /// # Errors
     /// The input that the checkpoint names and this source does not.

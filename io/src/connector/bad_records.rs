@@ -173,3 +173,6 @@ impl BadRecords {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -175,7 +175,12 @@ impl<T: Record> ChannelSource<T> {
     fn take(&mut self, out: &mut impl Emit<T>) -> Result<Poll, crossbeam::TryRecvError> {
         for n in 0..BATCH {
             match self.rx.try_recv() {
-                Ok(record) => out.emit(record.view()),
+                Ok(record) => {
+                    out.emit(record.view());
+                    if out.is_full() {
+                        break;
+                    }
+                }
                 Err(_) if n > 0 => break,
                 Err(error) => return Err(error),
             }
@@ -227,6 +232,7 @@ impl<T: Record> Source for ChannelSource<T> {
 mod tests {
     use super::*;
     use crate::connector::testing::{Collected, Scene};
+    use crate::waker::Parker;
 
     fn opened(source: &ChannelSource<u64>, subtask: usize) -> ChannelSource<u64> {
         let mut source = source.clone();
@@ -289,5 +295,67 @@ mod tests {
         let mut out = Collected::default();
         assert_eq!(opened(&source, 0).poll(&mut out).unwrap(), Poll::More);
         assert_eq!(out.records, [1]);
+    }
+
+    #[test]
+    fn a_batch_ends_when_what_is_below_is_full() {
+        #[derive(Default)]
+        struct Full(Collected<u64>);
+        impl Emit<u64> for Full {
+            fn emit(&mut self, record: u64) {
+                self.0.emit(record);
+            }
+            fn is_full(&self) -> bool {
+                true
+            }
+        }
+        let (sender, source) = channel(8);
+        let mut reader = opened(&source, 0);
+        (0..3).for_each(|i| sender.send(i).unwrap());
+        let mut out = Full::default();
+        for n in 1..=3 {
+            assert_eq!(reader.poll(&mut out).unwrap(), Poll::More);
+            assert_eq!(out.0.records.len(), n);
+        }
+        assert_eq!(reader.poll(&mut out).unwrap(), Poll::Idle(None));
+    }
+
+    /// As a driver runs a subtask: poll twice without a find before waiting.
+    fn run_to_the_end(mut reader: ChannelSource<u64>, mut parker: Parker) -> Vec<u64> {
+        let mut out = Collected::default();
+        loop {
+            match reader.poll(&mut out).unwrap() {
+                Poll::Done => return out.records,
+                Poll::More => continue,
+                Poll::Idle(_) => parker.prepare(),
+            }
+            match reader.poll(&mut out).unwrap() {
+                Poll::Done => return out.records,
+                Poll::More => parker.cancel(),
+                Poll::Idle(_) => parker.park(None),
+            }
+        }
+    }
+
+    #[test]
+    fn no_record_and_no_end_is_slept_through() {
+        for round in 0..200 {
+            let (sender, source) = channel(1 + round % 3);
+            let parker = Parker::default();
+            let mut reader = source.clone();
+            let cx = SourceContext { waker: parker.waker(), ..Scene::new(1).context(0) };
+            reader.open(cx, vec![]).unwrap();
+            std::thread::scope(|scope| {
+                let reading = scope.spawn(|| run_to_the_end(reader, parker));
+                for i in 0..100 {
+                    sender.send(i).unwrap();
+                    if i % 7 == 0 {
+                        std::thread::yield_now();
+                    }
+                }
+                drop(sender);
+                assert_eq!(reading.join().unwrap(), (0..100).collect::<Vec<_>>());
+            });
+        }
     }
 }

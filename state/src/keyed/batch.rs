@@ -101,6 +101,7 @@ mod tests {
                 );
                 assert_eq!(seen, (3..3 + len).collect::<Vec<_>>());
             }
+            assert_eq!(state.len() as u64, keys, "each row with the hash of its own key");
             let mut total = 0;
             state.for_each(|_, sum| total += *sum);
             let rows = |len: u64| (3..3 + len).sum::<u64>();

@@ -246,3 +246,26 @@ fn a_snapshot_is_not_taken_before_it_is_complete() {
     state.freeze();
     state.take_snapshot();
 }
+
+#[test]
+fn keys_whose_hashes_are_equal_are_told_apart() {
+    const HASH: u64 = 0x1234_5678_9abc_0000;
+    // Three lengths, of which many keys have each: in the slot, of just sixteen bytes, in the arena.
+    let keys: Vec<String> =
+        (10..60).flat_map(|n| [format!("{n}"), format!("{n:016}"), format!("{n:040}")]).collect();
+    let mut state = whole::<String, u64>();
+    for round in 0..2 {
+        for (n, key) in keys.iter().enumerate() {
+            state.with(HASH, key, |mut value| {
+                assert_eq!((value.is_new(), *value), (round == 0, n as u64 * round));
+                *value = n as u64;
+            });
+        }
+    }
+    for key in keys.iter().step_by(2) {
+        state.with(HASH, key, |entry| entry.clear());
+    }
+    for (n, key) in keys.iter().enumerate() {
+        state.with(HASH, key, |value| assert_eq!(value.is_new(), n % 2 == 0));
+    }
+}

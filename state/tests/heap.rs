@@ -1,6 +1,6 @@
 //! The heap tables at their real sizes: through growth, the change from one shard to many, and a snapshot during it.
 
-use millstream_io::record::{Key, Record};
+use millstream_io::record::Key;
 use millstream_state::{HeapState, KeyedBackend, KeyedSnapshot, Parallelism};
 use std::collections::HashMap;
 

@@ -9,28 +9,31 @@ const SIZE: u64 = 210_000_000;
 /// Different words.
 const VOCABULARY: u64 = 60_000;
 /// Part of the file's name: another generator needs another name.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
-/// Where the text is; makes it when it is not there.
+/// Where the first so many files of text are; makes those that are not there.
 ///
 /// # Errors
-/// When it cannot be written.
-pub fn path() -> Result<PathBuf, String> {
-    let path = std::env::temp_dir().join(format!("millstream-benches-words-v{VERSION}.txt"));
-    if std::fs::metadata(&path).is_ok_and(|meta| meta.len() >= SIZE) {
-        return Ok(path);
+/// When one cannot be written.
+pub fn paths(files: u64) -> Result<Vec<PathBuf>, String> {
+    (0..files).map(path).collect()
+}
+
+fn path(file: u64) -> Result<PathBuf, String> {
+    let path = std::env::temp_dir().join(format!("millstream-benches-words-v{VERSION}-{file}.txt"));
+    if !std::fs::metadata(&path).is_ok_and(|meta| meta.len() >= SIZE) {
+        make(&path, file << 40).map_err(|error| format!("write {}: {error}", path.display()))?;
     }
-    make(&path, SIZE).map_err(|error| format!("write {}: {error}", path.display()))?;
     Ok(path)
 }
 
 /// Writes lines of 8 to 15 words; the rank of a word is log-uniform, so that frequencies fall like 1 / rank.
-fn make(path: &Path, size: u64) -> std::io::Result<()> {
+fn make(path: &Path, seed: u64) -> std::io::Result<()> {
     let words: Vec<String> = (0..VOCABULARY).map(word).collect();
     let unfinished = path.with_extension(format!("{}.part", std::process::id()));
     let mut out = BufWriter::with_capacity(1 << 20, std::fs::File::create(&unfinished)?);
-    let (mut written, mut draw) = (0, 0);
-    while written < size {
+    let (mut written, mut draw) = (0, seed);
+    while written < SIZE {
         for n in (0..8 + mix(draw) % 8).rev() {
             draw += 1;
             let uniform = (mix(draw) >> 11) as f64 / (1u64 << 53) as f64;
@@ -68,17 +71,24 @@ fn word(rank: u64) -> String {
 pub struct Counted {
     /// All words.
     pub words: u64,
-    distinct: u64,
-    mixed: u64,
+    /// Different words.
+    pub distinct: u64,
+    /// A sum over all counts that depends on which word has which.
+    pub mixed: u64,
 }
 
 impl Counted {
     /// One word's count.
     pub fn add(&mut self, word: &[u8], count: u64) {
-        self.words += count;
-        self.distinct += 1;
+        Self::add_to(&mut self.words, &mut self.distinct, &mut self.mixed, word, count);
+    }
+
+    /// One word's count, for sums that are kept elsewhere.
+    pub fn add_to(words: &mut u64, distinct: &mut u64, mixed: &mut u64, word: &[u8], count: u64) {
+        *words += count;
+        *distinct += 1;
         let hash = word.iter().fold(7, |h, byte| mix(h ^ u64::from(*byte)));
-        self.mixed = self.mixed.wrapping_add(hash.wrapping_mul(count));
+        *mixed = mixed.wrapping_add(hash.wrapping_mul(count));
     }
 
     /// Words, different words, and a sum over all counts that depends on which word has which.

@@ -49,6 +49,9 @@ const KEYED_10M: Keyed = Keyed { keys: 10_000_000, timed: 50_000_000 };
 /// Long enough for several checkpoints.
 const KEYED_1M_LONG: Keyed = Keyed { keys: 1_000_000, timed: 400_000_000 };
 
+/// Files of text that take several seconds.
+const FILES: u64 = 4;
+
 const SECOND: Option<Duration> = Some(Duration::from_secs(1));
 const TENTH: Option<Duration> = Some(Duration::from_millis(100));
 
@@ -84,6 +87,13 @@ pub const ALL: &[Workload] = &[
         || engine::keyed_sum::run(KEYED_1M_LONG, TENTH),
         || engine::keyed_sum::run(KEYED_1M_LONG, None),
     ),
+    rate("wordcount", 2, || engine::wordcount::run(1, None), limits::wordcount::run),
+    rate(
+        "wordcount/ckpt-1s",
+        2,
+        || engine::wordcount::run(FILES, SECOND),
+        || engine::wordcount::run(FILES, None),
+    ),
     Workload {
         name: "latency",
         unit: "us",
@@ -94,6 +104,7 @@ pub const ALL: &[Workload] = &[
     },
     absolute("startup/first-record", "ms", engine::startup::first_record),
     absolute("startup/rss", "MB", engine::startup::rss),
+    absolute("sim/small", "us", engine::simulated::run),
 ];
 
 /// The workloads that `names` mean: each name one workload or the group before a slash; all of them where there is no

@@ -5,7 +5,9 @@ pub mod exchange;
 pub mod fold;
 pub mod keyed_sum;
 pub mod latency;
+pub mod simulated;
 pub mod startup;
+pub mod wordcount;
 
 use millstream::{Env, Summary};
 use std::time::Duration;

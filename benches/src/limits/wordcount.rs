@@ -206,7 +206,7 @@ fn share(text: &[u8], me: usize) -> (usize, usize) {
 /// # Errors
 /// When the text cannot be made or mapped, or a thread panicked.
 pub fn run() -> Result<Outcome, String> {
-    let path = text::path()?;
+    let path = text::paths(1)?.remove(0);
     let cores = pin::cores();
     let begin = Instant::now();
     let file = std::fs::File::open(&path).map_err(|error| format!("open {}: {error}", path.display()))?;

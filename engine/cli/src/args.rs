@@ -59,7 +59,7 @@ pub struct Run {
     #[arg(short = 'n', long)]
     pub allow_non_restored_state: bool,
 
-    /// Who owns the files restored from: no-claim (default) or claim.
+    /// Who owns the files restored from: no-claim, the user. Nothing else is supported yet.
     #[arg(long, value_name = "MODE")]
     pub claim_mode: Option<String>,
 

@@ -1,6 +1,7 @@
 //! The one table of keys: names, old names, forms, limits and descriptions. Reading, checking, "did you mean" and the
 //! reference page all come from it.
 
+use super::choices::ClaimMode;
 use super::setting::Setting;
 use super::settings::Settings;
 use super::units::ByteSize;
@@ -140,7 +141,8 @@ keys! {
     "execution.state-recovery.ignore-unclaimed-state" ["execution.savepoint.ignore-unclaimed-state"] = recovery.ignore_unclaimed_state,
         "State of operators that the job no longer has may be left behind. Option `-n`.";
     "execution.state-recovery.claim-mode" ["execution.savepoint-restore-mode"] = recovery.claim_mode,
-        "Who owns the files restored from. Option `--claim-mode`.";
+        "Who owns the files restored from: the user, with NO_CLAIM. Option `--claim-mode`.",
+        "NO_CLAIM; CLAIM is not supported yet" => |v| *v == ClaimMode::NoClaim;
     "execution.state-recovery.fresh" = recovery.fresh,
         "Begin without state although the job has completed checkpoints; nothing old is deleted. Option `--fresh`.";
     "state.backend.type" ["state.backend"] = state.backend,
@@ -198,8 +200,6 @@ keys! {
         "What a thread does that finds nothing to do.";
     "task.pinning" = task.pinning,
         "Whether a thread stays on one core.";
-    "task.local-dir" = task.local_dir,
-        "Directory for files that need not outlive the process. By default the system's temporary directory.";
     "web.checkpoints.history" = checkpointing.history,
         "Checkpoints that the history remembers.",
         "from 1 to 10000" => |v| (1..=10_000).contains(v);
@@ -219,6 +219,7 @@ pub(super) static NOT_YET: &[&str] = &[
     "execution.checkpointing.incremental",
     "state.backend.incremental",
     "execution.checkpointing.local-backup.",
+    "task.local-dir",
     "execution.state-recovery.from-local",
     "state.backend.local-recovery",
     "taskmanager.state.local.root-dirs",

@@ -231,18 +231,11 @@ pub struct Task {
     pub wait_strategy: WaitStrategy,
     /// Whether a thread stays on one core.
     pub pinning: bool,
-    /// Directory for files that need not outlive the process; `None`: the system's temporary directory.
-    pub local_dir: Option<PathBuf>,
 }
 
 impl Default for Task {
     fn default() -> Self {
-        Self {
-            threads: TaskThreads::Auto,
-            wait_strategy: WaitStrategy::Adaptive,
-            pinning: true,
-            local_dir: None,
-        }
+        Self { threads: TaskThreads::Auto, wait_strategy: WaitStrategy::Adaptive, pinning: true }
     }
 }
 

@@ -67,11 +67,11 @@ fn cf_01_a_program_changes_what_the_command_line_left_open() {
     config.edit(|s| {
         s.pipeline.parallelism = 8;
         s.checkpointing.timeout = Duration::from_secs(30);
-        s.task.local_dir = Some(PathBuf::from("/tmp/here"));
+        s.checkpointing.dir = Some(PathBuf::from("/tmp/here"));
     });
     assert_eq!(config.pipeline.parallelism, 2);
     assert_eq!(config.checkpointing.timeout, Duration::from_secs(30));
-    assert_eq!(config.task.local_dir.as_deref(), Some(Path::new("/tmp/here")));
+    assert_eq!(config.checkpointing.dir.as_deref(), Some(Path::new("/tmp/here")));
     config.set("execution.checkpointing.timeout", "40s", Origin::File).unwrap();
     assert_eq!(config.checkpointing.timeout, Duration::from_secs(30));
 }
@@ -143,6 +143,7 @@ fn keys_of_later_work_are_not_taken_for_misspelt() {
         "execution.checkpointing.unaligned.enabled",
         "execution.checkpointing.unaligned",
         "execution.checkpointing.incremental",
+        "task.local-dir",
         "state.backend.paged.memory",
         "execution.checkpointing.alignment.max-spill",
     ] {
@@ -161,6 +162,17 @@ fn ms_025_parallelism_is_at_least_one_and_at_most_the_key_groups() {
     let config = define(&[("parallelism.default", "129"), ("pipeline.max-parallelism", "128")]).unwrap();
     let refused = config.validate().unwrap_err().to_string();
     assert!(refused.contains("129") && refused.contains("128"), "{refused}");
+}
+
+/// Claiming comes with savepoints (ruling 32); until then it must not be taken for working.
+#[test]
+fn cl_02_claiming_is_refused_and_not_ignored() {
+    for value in ["no-claim", "NO_CLAIM", "no_claim"] {
+        define(&[("execution.state-recovery.claim-mode", value)]).unwrap().validate().unwrap();
+    }
+    let refused =
+        define(&[("execution.state-recovery.claim-mode", "claim")]).unwrap().validate().unwrap_err();
+    assert!(refused.to_string().contains("NO_CLAIM"), "{refused}");
 }
 
 #[test]

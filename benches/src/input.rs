@@ -25,7 +25,7 @@ pub fn chain_map(x: u64) -> u64 {
 /// The filter of the `chain` workload: as selective as that of Nexmark's second query.
 #[inline(always)]
 pub fn chain_filter(x: u64) -> bool {
-    x % 123 == 0
+    x.is_multiple_of(123)
 }
 
 /// Record `i` of the `exchange` workload: 24 bytes.

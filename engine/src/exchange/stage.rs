@@ -7,21 +7,15 @@ use millstream_io::emit::Emit;
 use millstream_io::record::{Record, Row};
 use millstream_io::segment::Segment;
 
-/// Records of fixed size that are routed before the first of them is written. A lane's write position depends on what
-/// was written to it before, and which lane that was on a hash of many steps; apart, the hashes of a block overlap.
-const BLOCK: usize = 32;
-
 /// Routes records into lanes; puts events on all of them.
 pub(crate) struct Exchange<T: Record, R> {
     lanes: Vec<Lane<T>>,
     route: R,
-    /// Records between routing and writing; empty in between.
-    block: Vec<T>,
 }
 
 impl<T: Record, R: Route<T>> Exchange<T, R> {
     pub(crate) fn new(lanes: Vec<Lane<T>>, route: R) -> Self {
-        Self { lanes, route, block: Vec::new() }
+        Self { lanes, route }
     }
 }
 
@@ -50,26 +44,8 @@ impl<T: Record, R: Route<T>> Emit<T> for Exchange<T, R> {
             only.extend(&mut records);
             return;
         }
-        if Segment::<T>::HASHED {
-            for record in records {
-                self.emit(record.view());
-            }
-            return;
-        }
-        loop {
-            self.block.clear();
-            self.block.extend(records.by_ref().take(BLOCK));
-            if self.block.is_empty() {
-                return;
-            }
-            let mut lanes = [0; BLOCK];
-            for (lane, record) in lanes.iter_mut().zip(&self.block) {
-                *lane = self.route.route(record.view()).0;
-            }
-            for (lane, record) in lanes.iter().zip(&self.block) {
-                // Rows of fixed size do not keep the hash.
-                self.lanes[*lane].push(0, record.view());
-            }
+        for record in records {
+            self.emit(record.view());
         }
     }
 }

@@ -50,9 +50,10 @@ impl JobArgs {
         self.read = true;
         let command = Command::new("job")
             .bin_name(self.usage.clone())
-            .about(self.about.clone())
             .after_help("Options of every job: millstream run --help");
-        let command = T::augment_args(command).no_binary_name(true).disable_version_flag(true);
+        // What the options say of themselves is for readers of the code.
+        let command = T::augment_args(command).about(self.about.clone());
+        let command = command.no_binary_name(true).disable_version_flag(true);
         let help = format!("{} --help", self.usage);
         let answer = |error: clap::Error| match said(&error, &help) {
             Said::Text(text) => BuildError::Help(text),

@@ -21,16 +21,19 @@ fn help_lists_the_verbs_that_work_and_no_others() {
 fn jobs_lists_one_per_line_with_a_description_and_each_has_help() {
     let place = Place::new();
     let ran = place.run("jobs").ends_well();
-    let names: Vec<&str> = ran.stdout.lines().map(|line| line.split_whitespace().next().unwrap()).collect();
+    let listed = ran.stdout.lines().map(|line| line.split_once(' ').unwrap());
+    let (names, abouts): (Vec<&str>, Vec<&str>) = listed.unzip();
     assert_eq!(names, ["pass", "wordcount", "count", "running", "dedup", "flights"]);
     assert!(ran.stdout.lines().all(|line| line.split_whitespace().count() > 2));
-    for name in names {
+    for (name, about) in names.into_iter().zip(abouts) {
         let help = place.run(&format!("run {name} --help")).ends_well().stdout;
+        assert_eq!(help.lines().next(), Some(about.trim()));
         for option in [
             "--input",
             "--output",
             "--follow",
             "--delay",
+            "--roll-size",
             "--bad-records",
             "--dead-letter",
             "--max-record-size",

@@ -21,7 +21,12 @@ pub struct Common {
     #[arg(long)]
     pub follow: bool,
 
-    /// Pause for every record before the sink, to slow a run down.
+    /// Size at which an output file is closed, to be committed with the next checkpoint. A file is also closed 60 s
+    /// after its first record, and when the job is stopped.
+    #[arg(long, value_name = "SIZE", default_value = "128mb", value_parser = roll_size, allow_hyphen_values = true)]
+    pub roll_size: ByteSize,
+
+    /// Pause for every record, to slow a run down.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, allow_hyphen_values = true)]
     pub delay: Option<Duration>,
 
@@ -56,6 +61,13 @@ fn record_size(text: &str) -> Result<ByteSize, String> {
         return Err("expected a size from 1b to 1gb".to_owned());
     }
     Ok(size)
+}
+
+fn roll_size(text: &str) -> Result<ByteSize, String> {
+    match ByteSize::parse(text)? {
+        ByteSize(0) => Err("expected a size of at least 1b".to_owned()),
+        size => Ok(size),
+    }
 }
 
 impl Common {
@@ -97,6 +109,7 @@ mod tests {
         let common = parse("--input a --input b --output o").unwrap();
         assert_eq!(common.inputs, [PathBuf::from("a"), PathBuf::from("b")]);
         assert_eq!((common.bad_records, common.max_record_size), (BadRecordsOption::Fail, ByteSize::mb(1)));
+        assert_eq!(common.roll_size, ByteSize::mb(128));
         assert_eq!((common.follow, common.delay, &common.dead_letter), (false, None, &None));
         common.validate().unwrap();
     }
@@ -105,6 +118,8 @@ mod tests {
     fn input_and_output_are_required_and_sizes_and_durations_have_units() {
         for bad in [
             "--output o",
+            "--input a --output o --roll-size 0b",
+            "--input a --output o --roll-size 64",
             "--input a",
             "--input a --output o --delay 5",
             "--input a --output o --max-record-size 1000",

@@ -64,19 +64,30 @@ impl Common {
         }
     }
 
-    /// Ends a stream of output lines: the pause, then the files.
-    pub(super) fn write<C: Chain<Out = Vec<u8>>>(&self, lines: Stream<C>, suffix: &str) {
+    /// The pause for a record.
+    pub(super) fn pause(&self) -> impl Fn() + Clone + Send + use<> {
         let delay = self.delay.unwrap_or(Duration::ZERO);
-        lines
-            .flat_map::<Vec<u8>>(move |line, out| {
-                if !delay.is_zero() {
-                    std::thread::sleep(delay);
-                }
-                out.emit(line);
-            })
-            .uid("delay")
-            .sink(FileSink::<Vec<u8>, Lines>::lines(&self.output).suffix(suffix))
-            .uid("sink");
+        move || {
+            if !delay.is_zero() {
+                std::thread::sleep(delay);
+            }
+        }
+    }
+
+    /// Ends a stream that has a line of output for every record: the pause, then the files.
+    pub(super) fn pause_and_write<C: Chain<Out = Vec<u8>>>(&self, lines: Stream<C>, suffix: &str) {
+        let pause = self.pause();
+        let lines = lines.flat_map::<Vec<u8>>(move |line, out| {
+            pause();
+            out.emit(line);
+        });
+        self.write(lines.uid("delay"), suffix);
+    }
+
+    /// Ends a stream of output lines: the files.
+    pub(super) fn write<C: Chain<Out = Vec<u8>>>(&self, lines: Stream<C>, suffix: &str) {
+        let files = FileSink::<Vec<u8>, Lines>::lines(&self.output).suffix(suffix);
+        lines.sink(files.roll_size(self.roll_size.0)).uid("sink");
     }
 }
 

@@ -9,6 +9,6 @@ pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
     common.validate()?;
     common.configure(env);
     let lines = env.source(common.lines()).uid("source");
-    common.write(lines, ".txt");
+    common.pause_and_write(lines, ".txt");
     Ok(())
 }

@@ -21,6 +21,31 @@ fn pass_copies_every_byte_and_counts_once() {
 }
 
 #[test]
+fn files_are_closed_at_the_size_that_was_asked_for() {
+    let place = Place::new();
+    let lines = ["first\n", "second\n", "third\n", "4\n"];
+    place.write("in", lines.concat());
+    place.run("run pass --input in --output out --roll-size 10b").ends_well();
+    // The line that reaches the size still belongs to the file.
+    let file = |n: u32| fs::read_to_string(place.path(&format!("out/part-0-{n}.txt"))).unwrap();
+    assert_eq!([file(0), file(1)], ["first\nsecond\n", "third\n4\n"]);
+}
+
+/// Ruling 30 slows every job by the records that it reads, also those that write few.
+#[test]
+fn the_pause_is_for_every_record_that_is_read() {
+    for job in ["pass", "wordcount", "count", "running", "dedup"] {
+        let place = Place::new();
+        place.write("in", "k\n".repeat(100));
+        place
+            .run(&format!("run --summary summary.json {job} --input in --output out --delay 2ms"))
+            .ends_well();
+        let took = place.summary()["duration_ms"].as_u64().unwrap();
+        assert!(took >= 200, "{job}: 100 records took {took} ms");
+    }
+}
+
+#[test]
 fn wordcount_counts_words_and_quotes_them_like_any_field() {
     let place = Place::new();
     place.write("in", "to be, or not\tto be\r\n\n\x0bto\x0c\"so\n");

@@ -8,16 +8,10 @@ use millstream::Env;
 pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
     let common: Common = args.options()?;
     common.validate()?;
-    common.configure(env);
     let (mut scratch, mut out_row) = (Vec::new(), Vec::new());
-    let pause = common.pause();
-    let counts = env
-        .source(common.csv())
-        .uid("source")
-        .flat_map::<Vec<u8>>(move |record, out| {
-            pause();
-            out.emit(key(record.line, &mut scratch));
-        })
+    let counts = common
+        .csv(env, false)
+        .flat_map::<Vec<u8>>(move |record, out| out.emit(key(record.line, &mut scratch)))
         .uid("parse")
         .key_by::<Vec<u8>>(|key| key.get())
         .process::<u64, Vec<u8>>("count", |_, _, count, _| *count += 1)

@@ -8,14 +8,10 @@ use millstream::Env;
 pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
     let common: Common = args.options()?;
     common.validate()?;
-    common.configure(env);
     let mut scratch = Vec::new();
-    let pause = common.pause();
-    let first = env
-        .source(common.csv())
-        .uid("source")
+    let first = common
+        .csv(env, false)
         .flat_map::<(Vec<u8>, Vec<u8>)>(move |record, out| {
-            pause();
             out.emit((key(record.line, &mut scratch), record.line))
         })
         .uid("parse")

@@ -38,7 +38,6 @@ type AtEnd = Arc<Mutex<BTreeMap<(u8, Vec<u8>), Totals>>>;
 pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
     let Options { common, header } = args.options()?;
     common.validate()?;
-    common.configure(env);
     let mut scratch = Vec::new();
     let parse = Parse::<_, Parsed>::new(&common, "flights", move |record, out| {
         let delay = delay(record.line)?;
@@ -52,9 +51,8 @@ pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
     let at_end = AtEnd::default();
     let ends = Arc::clone(&at_end);
     let mut out_row = Vec::new();
-    let totals = env
-        .source(common.csv().header(header))
-        .uid("source")
+    let totals = common
+        .csv(env, header)
         .apply(parse)
         .uid("parse")
         .key_by::<(u8, Vec<u8>)>(|record| (record.0, record.1))
@@ -78,7 +76,7 @@ pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
         .uid("flights")
         .apply(Settle::new(&common, "flights"))
         .uid("settle");
-    common.pause_and_write(totals, ".csv");
+    common.write(totals, ".csv");
     let dir = common.output.clone();
     args.at_end(move |summary| {
         let totals = shown(&at_end.lock().unwrap_or_else(PoisonError::into_inner));

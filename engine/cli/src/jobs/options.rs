@@ -26,7 +26,7 @@ pub struct Common {
     #[arg(long, value_name = "SIZE", default_value = "128mb", value_parser = roll_size, allow_hyphen_values = true)]
     pub roll_size: ByteSize,
 
-    /// Pause for every record, to slow a run down.
+    /// Pause for every record that is read, to slow a run down.
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, allow_hyphen_values = true)]
     pub delay: Option<Duration>,
 

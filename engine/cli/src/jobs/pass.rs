@@ -7,8 +7,6 @@ use millstream::Env;
 pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
     let common: Common = args.options()?;
     common.validate()?;
-    common.configure(env);
-    let lines = env.source(common.lines()).uid("source");
-    common.pause_and_write(lines, ".txt");
+    common.write(common.lines(env), ".txt");
     Ok(())
 }

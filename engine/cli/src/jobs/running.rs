@@ -13,16 +13,14 @@ type Parsed = (Vec<u8>, i64, CsvLine);
 pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
     let common: Common = args.options()?;
     common.validate()?;
-    common.configure(env);
     let (mut scratch, mut out_row) = (Vec::new(), Vec::new());
     let parse = Parse::<_, Parsed>::new(&common, "running", move |record, out| {
         let n = amount(record.line)?;
         out.emit((key(record.line, &mut scratch), n, record));
         Ok(())
     });
-    let sums = env
-        .source(common.csv())
-        .uid("source")
+    let sums = common
+        .csv(env, false)
         .apply(parse)
         .uid("parse")
         .key_by::<Vec<u8>>(|record| record.0)
@@ -40,6 +38,6 @@ pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
         .uid("running")
         .apply(Settle::new(&common, "running"))
         .uid("settle");
-    common.pause_and_write(sums, ".csv");
+    common.write(sums, ".csv");
     Ok(())
 }

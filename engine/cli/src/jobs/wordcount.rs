@@ -9,16 +9,10 @@ use millstream::Env;
 pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
     let common: Common = args.options()?;
     common.validate()?;
-    common.configure(env);
     let mut out_row = Vec::new();
-    let pause = common.pause();
-    let counts = env
-        .source(common.lines())
-        .uid("source")
-        .flat_map::<Vec<u8>>(move |line, out| {
-            pause();
-            words(line).for_each(|word| out.emit(word));
-        })
+    let counts = common
+        .lines(env)
+        .flat_map::<Vec<u8>>(|line, out| words(line).for_each(|word| out.emit(word)))
         .uid("words")
         .key_by::<Vec<u8>>(|word| word.get())
         .process::<u64, Vec<u8>>("wordcount", |_, _, count, _| *count += 1)

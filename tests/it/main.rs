@@ -4,4 +4,5 @@
 
 mod lifecycle;
 mod panics;
+mod process;
 mod refusals;

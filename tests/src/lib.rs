@@ -1,5 +1,9 @@
 //! What several integration tests share.
 
+#![expect(clippy::disallowed_methods, reason = "tests look at files and wait for other processes")]
+
+pub mod process;
+
 use millstream::{CheckpointId, ConnectorError, Record, Sink, sink};
 use std::marker::PhantomData;
 use std::sync::Arc;

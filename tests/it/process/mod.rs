@@ -1,0 +1,4 @@
+//! The release binary of the command, killed, starved and misled: everything here is seen from outside.
+
+mod input;
+mod kills;

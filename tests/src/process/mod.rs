@@ -1,0 +1,17 @@
+//! The `millstream` command as a black box: a place for its files, processes that are killed, waiting for events.
+
+mod binary;
+mod kill_loop;
+mod output;
+mod place;
+mod random;
+mod running;
+mod wait;
+
+pub use binary::{binary, long};
+pub use kill_loop::{KillLoop, Kills};
+pub use output::{Lines, Side};
+pub use place::Place;
+pub use random::Random;
+pub use running::{Ended, Running};
+pub use wait::{pause, wait_for, wait_within};

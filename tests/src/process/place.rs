@@ -1,0 +1,182 @@
+//! A directory of its own for the files of one job.
+
+use super::binary::binary;
+use super::output::{Lines, Side, files};
+use super::running::{Ended, Running};
+use super::wait::wait_for;
+use serde_json::Value;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use tempfile::TempDir;
+
+/// A directory with the input, the output and the control files of a job, gone when this is dropped.
+#[derive(Debug)]
+pub struct Place {
+    dir: TempDir,
+    said: AtomicU32,
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Place {
+    /// An empty one.
+    ///
+    /// # Panics
+    /// There is no room for temporary files.
+    pub fn new() -> Self {
+        Self { dir: tempfile::tempdir().expect("a temporary directory"), said: AtomicU32::new(0) }
+    }
+
+    /// A path in it.
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Writes a file in it, with the directories around it.
+    ///
+    /// # Panics
+    /// It cannot be written.
+    pub fn write(&self, name: &str, text: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a path in it")).expect("a directory");
+        fs::write(&path, text).expect("a file");
+        path
+    }
+
+    /// The command with `args`, which are parted by spaces.
+    pub fn command(&self, args: &str) -> Command {
+        let mut command = Command::new(binary());
+        command.args(args.split_whitespace()).current_dir(self.dir.path());
+        command.env("MILLSTREAM_HOME", self.path("home")).stdin(Stdio::null());
+        command
+    }
+
+    /// Starts the command and goes on.
+    ///
+    /// # Panics
+    /// It cannot be started.
+    pub fn start(&self, args: &str) -> Running {
+        self.start_command(self.command(args))
+    }
+
+    /// Starts a command and goes on.
+    ///
+    /// # Panics
+    /// It cannot be started.
+    pub fn start_command(&self, mut command: Command) -> Running {
+        let number = self.said.fetch_add(1, Ordering::Relaxed);
+        let [stdout, stderr] = ["out", "err"].map(|name| self.path(format!("said-{number}.{name}")));
+        let create = |path| File::create(path).expect("a file");
+        command.stdout(create(&stdout)).stderr(create(&stderr));
+        Running { child: command.spawn().expect("a process"), stdout, stderr }
+    }
+
+    /// Runs the command to its end.
+    ///
+    /// # Panics
+    /// It does not end.
+    #[track_caller]
+    pub fn run(&self, args: &str) -> Ended {
+        self.start(args).wait()
+    }
+
+    /// The visible lines of an output directory.
+    pub fn lines(&self, dir: &str) -> Lines {
+        Lines::visible(&self.path(dir))
+    }
+
+    /// The files of an output directory.
+    pub fn files(&self, dir: &str, side: Side) -> Vec<PathBuf> {
+        files(&self.path(dir), side)
+    }
+
+    /// What was written with `--summary` to this file.
+    ///
+    /// # Panics
+    /// There is none.
+    #[track_caller]
+    pub fn summary(&self, file: &str) -> Value {
+        let text = fs::read(self.path(file)).expect("a summary");
+        serde_json::from_slice(&text).expect("a summary in JSON")
+    }
+
+    /// A number of the summary in `summary.json`.
+    ///
+    /// # Panics
+    /// There is none.
+    #[track_caller]
+    pub fn figure(&self, name: &str) -> u64 {
+        self.summary("summary.json")[name].as_u64().unwrap_or_else(|| panic!("no {name} in the summary"))
+    }
+
+    /// The directories of completed checkpoints of the only job in a checkpoint directory, the oldest first.
+    pub fn checkpoints(&self, dir: &str) -> Vec<(u64, PathBuf)> {
+        let mut found = self.attempts(dir);
+        found.retain(|(_, path)| path.join("_metadata").is_file());
+        found
+    }
+
+    /// The `chk-…` directories of the only job in a checkpoint directory, completed or not, the oldest first.
+    pub fn attempts(&self, dir: &str) -> Vec<(u64, PathBuf)> {
+        let list = |dir: PathBuf| fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path());
+        let numbered = |path: PathBuf| {
+            let number = path.file_name()?.to_str()?.strip_prefix("chk-")?.parse().ok()?;
+            Some((number, path))
+        };
+        let mut found: Vec<_> = list(self.path(dir)).flat_map(list).filter_map(numbered).collect();
+        found.sort();
+        found
+    }
+
+    /// Waits for a completed checkpoint with a number above `above`, and gives its number.
+    ///
+    /// # Panics
+    /// None comes.
+    #[track_caller]
+    pub fn checkpoint_above(&self, dir: &str, above: u64) -> u64 {
+        wait_for("a completed checkpoint", || {
+            self.checkpoints(dir).last().map(|(id, _)| *id).filter(|id| *id > above)
+        })
+    }
+
+    /// The running job, once `fits` is true of it.
+    ///
+    /// # Panics
+    /// It is not within a minute.
+    #[track_caller]
+    pub fn job(&self, fits: impl Fn(&Value) -> bool) -> Value {
+        wait_for("a running job", || {
+            let listed: Value = serde_json::from_str(&self.run("list --json").stdout).ok()?;
+            listed.as_array()?.first().filter(|job| fits(job)).cloned()
+        })
+    }
+
+    /// Every path in it, with the content of files; what the processes said left out.
+    ///
+    /// # Panics
+    /// Something cannot be read.
+    pub fn everything(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut found = Vec::new();
+        let mut open = vec![self.dir.path().to_owned()];
+        while let Some(dir) = open.pop() {
+            for entry in fs::read_dir(dir).expect("a readable directory") {
+                let path = entry.expect("an entry").path();
+                if path.is_dir() {
+                    open.push(path.clone());
+                    found.push((path, Vec::new()));
+                } else if !path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"said-"))
+                {
+                    found.push((path.clone(), fs::read(&path).unwrap_or_default()));
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+}

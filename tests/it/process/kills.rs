@@ -17,6 +17,7 @@ fn killed(job: &str, parallelism: u32, seed: u64) -> (Place, String) {
     let records = 2_000 * kills();
     let text = input::keyed(records);
     let looped = KillLoop {
+        interval: "20ms",
         options: format!("-p {parallelism}"),
         job: format!("{job} --input in --output out --roll-size 4kb"),
         delay: Duration::from_micros(150) * parallelism,

@@ -1,4 +1,5 @@
 //! The release binary of the command, killed, starved and misled: everything here is seen from outside.
 
+mod endings;
 mod input;
 mod kills;

@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 /// A loop of kills. The checkpoints are in `ck` of the place, the output in `out`, the summary in `summary.json`.
 #[derive(Clone, Debug)]
 pub struct KillLoop {
-    /// Options of `run` beyond a checkpoint every 20 ms.
+    /// Time between checkpoints: 20 ms in K(n).
+    pub interval: &'static str,
+    /// Other options of `run`.
     pub options: String,
     /// The job and its options, without `--delay`.
     pub job: String,
@@ -100,10 +102,10 @@ impl KillLoop {
     }
 
     fn args(&self, delay: Option<Duration>) -> String {
-        let Self { options, job, .. } = self;
+        let Self { interval, options, job, .. } = self;
         let delay = delay.map(|delay| format!("--delay {}us", delay.as_micros())).unwrap_or_default();
         format!(
-            "run -D execution.checkpointing.interval=20ms -D execution.checkpointing.dir=ck \
+            "run -D execution.checkpointing.interval={interval} -D execution.checkpointing.dir=ck \
              --summary summary.json {options} {job} {delay}"
         )
     }

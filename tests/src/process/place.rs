@@ -6,6 +6,8 @@ use super::running::{Ended, Running};
 use super::wait::wait_for;
 use serde_json::Value;
 use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,7 +18,12 @@ use tempfile::TempDir;
 pub struct Place {
     dir: TempDir,
     said: AtomicU32,
+    /// Runs the command, in place of whoever runs the tests.
+    user: Option<u32>,
 }
+
+/// A user without rights.
+const NOBODY: u32 = 65_534;
 
 impl Default for Place {
     fn default() -> Self {
@@ -30,7 +37,34 @@ impl Place {
     /// # Panics
     /// There is no room for temporary files.
     pub fn new() -> Self {
-        Self { dir: tempfile::tempdir().expect("a temporary directory"), said: AtomicU32::new(0) }
+        Self { dir: tempfile::tempdir().expect("a temporary directory"), said: AtomicU32::new(0), user: None }
+    }
+
+    /// A place of a user whom permissions bind, as they do not bind root: another one when root runs the tests.
+    ///
+    /// # Panics
+    /// There is no room for the binary.
+    pub fn of_a_plain_user() -> Self {
+        let mut place = Self::new();
+        if is_root(place.dir.path()) {
+            chown(place.dir.path(), Some(NOBODY), Some(NOBODY)).expect("root may give a directory away");
+            // The directories around the original may be closed to others.
+            fs::copy(binary(), place.path("millstream")).expect("a copy of the binary");
+            place.user = Some(NOBODY);
+        }
+        place
+    }
+
+    /// Mounts a small file system of its own at `name`. None, with the reason printed, where that is not allowed.
+    pub fn small_disk(&self, name: &str, size: &str) -> Option<SmallDisk> {
+        if !is_root(self.dir.path()) {
+            eprintln!("skipped: only root can mount a file system of {size}");
+            return None;
+        }
+        let path = self.path(name);
+        fs::create_dir_all(&path).expect("a directory");
+        let disk = SmallDisk { path };
+        disk.mount(&format!("size={size}")).then_some(disk)
     }
 
     /// A path in it.
@@ -51,7 +85,13 @@ impl Place {
 
     /// The command with `args`, which are parted by spaces.
     pub fn command(&self, args: &str) -> Command {
-        let mut command = Command::new(binary());
+        let mut command = match self.user {
+            None => Command::new(binary()),
+            Some(_) => Command::new(self.path("millstream")),
+        };
+        if let Some(user) = self.user {
+            command.uid(user).gid(user);
+        }
         command.args(args.split_whitespace()).current_dir(self.dir.path());
         command.env("MILLSTREAM_HOME", self.path("home")).stdin(Stdio::null());
         command
@@ -179,4 +219,41 @@ impl Place {
         found.sort();
         found
     }
+}
+
+/// A file system in memory, mounted until this is dropped.
+#[derive(Debug)]
+pub struct SmallDisk {
+    path: PathBuf,
+}
+
+impl SmallDisk {
+    /// Gives it another size.
+    ///
+    /// # Panics
+    /// The system refuses.
+    pub fn resize(&self, size: &str) {
+        assert!(self.mount(&format!("remount,size={size}")), "no other size");
+    }
+
+    fn mount(&self, options: &str) -> bool {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(&self.path);
+        let done = mount.status().is_ok_and(|status| status.success());
+        if !done {
+            eprintln!("skipped: the system does not let us mount a file system");
+        }
+        done
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Lazily: a process that is just being killed may still use it.
+        let _ = Command::new("umount").arg("-l").arg(&self.path).status();
+    }
+}
+
+fn is_root(own: &Path) -> bool {
+    fs::metadata(own).is_ok_and(|found| found.uid() == 0)
 }

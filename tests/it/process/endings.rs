@@ -4,7 +4,8 @@ use super::input;
 use millstream_tests::process::{KillLoop, Lines, Place, Random, Side, long, pause, wait_for};
 use std::collections::BTreeSet;
 use std::fs;
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 const CHECKPOINTS: &str =
     "-D execution.checkpointing.interval=20ms -D execution.checkpointing.dir=ck --summary summary.json";
@@ -162,7 +163,7 @@ fn ms_018_kills_in_the_commit_of_a_stop_lose_and_repeat_nothing() {
     let (mut random, mut around) = (Random::new(180), Around(12_000));
     let (mut killed, mut in_commit, mut stopped) = (0, 0, 0);
     for _ in 0..if long() { 500 } else { 25 } {
-        let mut running = place.start(&format!("{job} --delay 300us"));
+        let mut running = place.start(&format!("{job} --delay 100us"));
         running.started();
         let newest = place.checkpoints("ck").last().map_or(0, |(id, _)| *id);
         place.checkpoint_above("ck", newest);
@@ -188,6 +189,45 @@ fn ms_018_kills_in_the_commit_of_a_stop_lose_and_repeat_nothing() {
     let files = place.files("out", Side::Visible);
     let contents: BTreeSet<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
     assert_eq!(contents.len(), files.len(), "no two files with the same content");
+}
+
+/// MS-018: a kill as soon as a file of a commit has its name, while others wait for theirs. The restart gives them
+/// theirs, and nothing twice.
+#[test]
+fn ms_018_kills_between_two_files_of_a_commit_lose_and_repeat_nothing() {
+    let text = input::keyed(20_000);
+    let place = Place::new();
+    place.write("in", &text);
+    // Hundreds of files in every commit.
+    let job = "run -D execution.checkpointing.interval=100ms -D execution.checkpointing.dir=ck running --input in \
+               --output out --roll-size 1b";
+    let hidden = || place.files("out", Side::Hidden);
+    let newest = || place.checkpoints("ck").last().map_or(0, |(id, _)| *id);
+    let mut in_commit = 0;
+    let mut left: Option<(Vec<PathBuf>, u64)> = None;
+    for _ in 0..15 {
+        let mut running = place.start(&format!("{job} --delay 100us"));
+        running.started();
+        if let Some((files, checkpoint)) = left {
+            // What the checkpoint does not cover was removed before the start: these wait to be committed.
+            let covered: Vec<&PathBuf> = files.iter().filter(|file| file.exists()).collect();
+            let rest = || covered.iter().any(|file| file.exists());
+            wait_for("the rest of the commit", || (!rest()).then_some(()));
+            in_commit += usize::from(!covered.is_empty() && newest() == checkpoint);
+        }
+        let first = wait_for("a file to be committed", || hidden().first().cloned());
+        // Without a rest between the looks: a commit is a matter of milliseconds.
+        let begun = Instant::now();
+        while first.exists() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "no commit");
+        }
+        assert!(running.kill().was_killed());
+        left = Some((hidden(), newest()));
+    }
+    eprintln!("15 kills, {in_commit} of them between two files of a commit");
+    assert!(in_commit > 0);
+    place.run(&job.replace("1b", "1mb")).well();
+    place.lines("out").are(&input::summed(&text));
 }
 
 /// MS-077: all that was written is committed by a stop, and nothing of it is read again.

@@ -1,5 +1,7 @@
 //! The release binary of the command, killed, starved and misled: everything here is seen from outside.
 
 mod endings;
+mod files;
 mod input;
 mod kills;
+mod recovery;

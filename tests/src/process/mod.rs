@@ -11,7 +11,7 @@ mod wait;
 pub use binary::{binary, long};
 pub use kill_loop::{KillLoop, Kills};
 pub use output::{Lines, Side};
-pub use place::{Place, SmallDisk};
+pub use place::{Everything, Place, SmallDisk};
 pub use random::Random;
 pub use running::{Ended, Running};
 pub use wait::{pause, wait_for, wait_within};

@@ -5,6 +5,7 @@ use super::output::{Lines, Side, files};
 use super::running::{Ended, Running};
 use super::wait::wait_for;
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, chown};
 use std::os::unix::process::CommandExt;
@@ -197,27 +198,48 @@ impl Place {
         })
     }
 
-    /// Every path in it, with the content of files; what the processes said left out.
+    /// Every path in it, with the content of files. What the processes said and whom they locked out is left out.
     ///
     /// # Panics
-    /// Something cannot be read.
-    pub fn everything(&self) -> Vec<(PathBuf, Vec<u8>)> {
-        let mut found = Vec::new();
+    /// A directory cannot be read.
+    pub fn everything(&self) -> Everything {
+        let mut found = BTreeMap::new();
         let mut open = vec![self.dir.path().to_owned()];
         while let Some(dir) = open.pop() {
             for entry in fs::read_dir(dir).expect("a readable directory") {
-                let path = entry.expect("an entry").path();
+                let entry = entry.expect("an entry");
+                let (path, name) = (entry.path(), entry.file_name());
+                let name = name.to_string_lossy();
+                let left_out =
+                    name.starts_with("said-") || name.ends_with(".lock") || name.ends_with(".sock");
                 if path.is_dir() {
                     open.push(path.clone());
-                    found.push((path, Vec::new()));
-                } else if !path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"said-"))
-                {
-                    found.push((path.clone(), fs::read(&path).unwrap_or_default()));
+                    found.insert(path, None);
+                } else if !left_out {
+                    let content = fs::read(&path).ok();
+                    found.insert(path, content);
                 }
             }
         }
-        found.sort();
-        found
+        Everything(found)
+    }
+}
+
+/// What there was in a place at one moment.
+#[derive(Debug)]
+pub struct Everything(BTreeMap<PathBuf, Option<Vec<u8>>>);
+
+impl Everything {
+    /// It is still what there is.
+    ///
+    /// # Panics
+    /// Something was made, changed or removed: says what.
+    #[track_caller]
+    pub fn is_unchanged(&self, place: &Place) {
+        let now = place.everything().0;
+        let all = self.0.keys().chain(now.keys());
+        let changed: BTreeSet<&PathBuf> = all.filter(|path| self.0.get(*path) != now.get(*path)).collect();
+        assert!(changed.is_empty(), "changed: {changed:?}");
     }
 }
 

@@ -1,7 +1,10 @@
 //! The release binary of the command, killed, starved and misled: everything here is seen from outside.
 
+mod disk;
 mod endings;
 mod files;
 mod input;
 mod kills;
+mod records;
 mod recovery;
+mod steady;

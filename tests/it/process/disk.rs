@@ -115,7 +115,9 @@ fn ms_069_a_job_waits_for_room_on_a_full_disk() {
     let Some(disk) = place.small_disk("disk", size) else { return };
     place.write("in", &text);
     let options = "-D execution.checkpointing.interval=20ms -D execution.checkpointing.dir=disk/ck --summary summary.json";
-    let mut running = place.start(&format!("run {options} running --input in --output out --delay 5us"));
+    let pauses = "-D restart-strategy.exponential-delay.initial-backoff=50ms";
+    let mut running =
+        place.start(&format!("run {options} {pauses} running --input in --output out --delay 5us"));
     wait_for("a restart because of the full disk", || {
         assert!(running.over().is_none(), "{}", running.said());
         running.said().contains("No space left on device").then_some(())

@@ -118,12 +118,13 @@ fn ms_056_a_file_that_is_copied_and_truncated_begins_again() {
         let small = format!("{}five\nsixx\nlast\n", lines(1..=10));
         place.lines("out").are(&Lines::of(small.as_bytes()));
 
-        // Truncated, and at once larger than it was.
-        fs::write(&log, lines(101..=150)).unwrap();
+        // Truncated, and at once larger than it was, with a line end where the old one was read to.
+        let grown: String = (101..=150).map(|n| format!("g{n}\n")).collect();
+        fs::write(&log, &grown).unwrap();
         committed(&place, 63);
         settle(&place);
         stop(running);
-        place.lines("out").are(&Lines::of((small + &lines(101..=150)).as_bytes()));
+        place.lines("out").are(&Lines::of((small + &grown).as_bytes()));
     }
 }
 

@@ -14,16 +14,22 @@ pub struct JobArgs {
     about: String,
     rest: Vec<OsString>,
     read: bool,
-    at_end: Option<Report>,
+    at_end: AtEnd,
 }
 
-/// What a job has to say when it has finished.
-pub(crate) type Report = Box<dyn FnOnce(&Summary) -> String + Send>;
+/// What a job has to say in the end.
+#[derive(Default)]
+pub(crate) struct AtEnd {
+    /// When it has finished.
+    pub report: Option<Box<dyn FnOnce(&Summary) -> String + Send>>,
+    /// However it ended, where there is something to warn of.
+    pub warning: Option<Box<dyn FnOnce() -> Option<String> + Send>>,
+}
 
 impl JobArgs {
     /// `usage` is the command up to the job's options, `rest` what follows it.
     pub(crate) fn new(usage: impl Into<String>, about: impl Into<String>, rest: Vec<OsString>) -> Self {
-        Self { usage: usage.into(), about: about.into(), rest, read: false, at_end: None }
+        Self { usage: usage.into(), about: about.into(), rest, read: false, at_end: AtEnd::default() }
     }
 
     /// Reads the job's own options.
@@ -71,11 +77,16 @@ impl JobArgs {
 
     /// Has `report` called when the job has finished; what it returns is written to stderr.
     pub fn at_end(&mut self, report: impl FnOnce(&Summary) -> String + Send + 'static) {
-        self.at_end = Some(Box::new(report));
+        self.at_end.report = Some(Box::new(report));
     }
 
-    /// The report, if there is one; arguments that nobody read are refused.
-    pub(crate) fn finish(self) -> Result<Option<Report>, BuildError> {
+    /// Has `warning` called when the job has ended in any way; what it returns is written to stderr.
+    pub(crate) fn warn_at_end(&mut self, warning: impl FnOnce() -> Option<String> + Send + 'static) {
+        self.at_end.warning = Some(Box::new(warning));
+    }
+
+    /// What there is to say in the end; arguments that nobody read are refused.
+    pub(crate) fn finish(self) -> Result<AtEnd, BuildError> {
         match self.rest.first() {
             Some(first) if !self.read => {
                 Err(Failure::refused("command line", first.to_string_lossy(), "no such option")
@@ -133,7 +144,7 @@ mod tests {
     fn a_job_reads_its_options() {
         let mut args = args("--least 3");
         assert_eq!(args.options::<Options>().unwrap(), Options { least: 3 });
-        assert!(args.finish().unwrap().is_none());
+        assert!(args.finish().unwrap().report.is_none());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::config_file;
 use crate::control::{Claim, Server};
 use crate::failure::{FAILED, Failure, REFUSED};
 use crate::home::{Home, Surroundings};
-use crate::job_args::{BuildError, JobArgs, Report};
+use crate::job_args::{AtEnd, BuildError, JobArgs};
 use crate::signals::Listener;
 use crate::steer::{End, Steered, fault};
 use crate::summary::Summary;
@@ -51,7 +51,7 @@ pub(crate) fn run(options: Run, job: Job<'_>) -> Result<ExitCode, BuildError> {
     let env = Env::with_config(configuration(&options, &home)?);
     let mut args = job.args;
     (job.build)(&env, &mut args)?;
-    let report = args.finish()?;
+    let at_end = args.finish()?;
     let config = env.config();
     for warning in config.warnings() {
         eprintln!("warning: {warning}");
@@ -64,7 +64,7 @@ pub(crate) fn run(options: Run, job: Job<'_>) -> Result<ExitCode, BuildError> {
     // From here on a signal means a clean stop, also while the job starts.
     let listener = Listener::start(move |signal| drop(signals.send(Event::Signal(signal))))
         .map_err(|error| Failure::refused("listen to signals", "process", error))?;
-    let code = start_and_watch(&env, &name, &config, &home, &options, (sender, events), report)?;
+    let code = start_and_watch(&env, &name, &config, &home, &options, (sender, events), at_end)?;
     drop(listener);
     Ok(code)
 }
@@ -126,7 +126,7 @@ fn start_and_watch(
     home: &Home,
     options: &Run,
     (sender, events): (Sender<Event>, Receiver<Event>),
-    report: Option<Report>,
+    at_end: AtEnd,
 ) -> Result<ExitCode, Failure> {
     let job_id = JobId::of(name).to_string();
     let checkpointing = config.checkpointing.interval.is_some();
@@ -151,7 +151,7 @@ fn start_and_watch(
         launch::report_running(&job_id, &claim.socket_path().with_extension("log"))?;
     }
     let (ended, summary) = watch(handle, &job, sender, &events, options.grace.unwrap_or(GRACE))?;
-    let told = tell(&ended, &summary, report);
+    let told = tell(&ended, &summary, at_end);
     if let Some(path) = &options.summary {
         summary.write(path)?;
     }
@@ -253,12 +253,15 @@ fn failed_summary(job: &Steered, duration: Duration) -> Summary {
 }
 
 /// Says on stderr how it ended, and gives the exit code.
-fn tell(ended: &Ended, summary: &Summary, report: Option<Report>) -> ExitCode {
+fn tell(ended: &Ended, summary: &Summary, at_end: AtEnd) -> ExitCode {
+    if let Some(warning) = at_end.warning.and_then(|warning| warning()) {
+        eprintln!("warning: {warning}");
+    }
     let figures = format!("{} records read, {} written", summary.records_in, summary.records_out);
     match ended {
         Ended::Failed(failure) => return failure.report(),
         Ended::Finished => {
-            if let Some(report) = report {
+            if let Some(report) = at_end.report {
                 eprintln!("{}", report(summary));
             }
             eprintln!("finished: {figures}");

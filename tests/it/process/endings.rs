@@ -4,6 +4,7 @@ use super::input;
 use millstream_tests::process::{KillLoop, Lines, Place, Random, Side, long, pause, wait_for};
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -189,6 +190,36 @@ fn ms_018_kills_in_the_commit_of_a_stop_lose_and_repeat_nothing() {
     let files = place.files("out", Side::Visible);
     let contents: BTreeSet<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
     assert_eq!(contents.len(), files.len(), "no two files with the same content");
+}
+
+/// MS-030: output that a checkpoint counts on was removed by others. One clear error names file and checkpoint; with
+/// `--ignore-missing` the job goes on without it, and says how many files are lost.
+#[test]
+fn ms_030_removed_output_is_named_or_counted() {
+    let place = Place::new();
+    let input = place.write("in", numbers(5));
+    let options =
+        "-D execution.checkpointing.interval=1h -D execution.checkpointing.dir=ck --summary summary.json";
+    let job = format!("run {options} pass --follow --input in --output out --roll-size 1b");
+    let running = place.start(&job);
+    let hidden = || place.files("out", Side::Hidden);
+    wait_for("a file for every line", || (hidden().len() == 5).then_some(()));
+    let removed = hidden()[2].clone();
+    fs::remove_file(&removed).unwrap();
+    place.run("checkpoint pass").well();
+    let named = [removed.file_name().unwrap().to_str().unwrap(), "checkpoint 1", "--ignore-missing"];
+    running.wait().failed(&named);
+    assert_eq!(place.figure("restarts"), 0, "no endless restart");
+    place.run(&job).refused(&named);
+
+    let running = place.start(&format!("{job} --ignore-missing"));
+    wait_for("the other files", || (place.lines("out").count() == 4).then_some(()));
+    fs::OpenOptions::new().append(true).open(&input).unwrap().write_all(b"6\n").unwrap();
+    wait_for("the next line", || (!hidden().is_empty()).then_some(()));
+    running.signal("TERM");
+    let ended = running.wait().well();
+    assert!(ended.stderr.contains("warning: 1 output files were gone"), "{}", ended.stderr);
+    place.lines("out").are(&Lines::of(b"1\n2\n4\n5\n6\n"));
 }
 
 /// MS-018: a kill as soon as a file of a commit has its name, while others wait for theirs. The restart gives them

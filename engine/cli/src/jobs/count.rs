@@ -20,6 +20,6 @@ pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
             out.emit(&out_row);
         })
         .uid("count");
-    common.write(counts, ".csv");
+    common.write(counts, ".csv", args);
     Ok(())
 }

@@ -23,6 +23,6 @@ pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
             }
         })
         .uid("dedup");
-    common.write(first, ".csv");
+    common.write(first, ".csv", args);
     Ok(())
 }

@@ -76,7 +76,7 @@ pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
         .uid("flights")
         .apply(Settle::new(&common, "flights"))
         .uid("settle");
-    common.write(totals, ".csv");
+    common.write(totals, ".csv", args);
     let dir = common.output.clone();
     args.at_end(move |summary| {
         let totals = shown(&at_end.lock().unwrap_or_else(PoisonError::into_inner));

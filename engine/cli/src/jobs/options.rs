@@ -30,6 +30,11 @@ pub struct Common {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration, allow_hyphen_values = true)]
     pub delay: Option<Duration>,
 
+    /// Go on although output that a checkpoint counts on is gone: what was in those files is lost, and their number is
+    /// said in the end. Without it such a job is refused.
+    #[arg(long)]
+    pub ignore_missing: bool,
+
     /// What is done with a record that cannot be used.
     #[arg(long, value_name = "WHAT", default_value = "fail")]
     pub bad_records: BadRecordsOption,

@@ -1,6 +1,7 @@
 //! What the bundled jobs have in common: sources, the pause, the sink.
 
 use super::options::{BadRecordsOption, Common};
+use crate::job_args::JobArgs;
 use millstream::connector::{BadRecordPolicy, FileSink, FileSource};
 use millstream::{Chain, Env, Stream};
 use millstream_io::format::{Csv, CsvLine, Format, Lines};
@@ -45,8 +46,13 @@ impl Common {
     }
 
     /// Ends a stream of output lines: the files.
-    pub(super) fn write<C: Chain<Out = Vec<u8>>>(&self, lines: Stream<C>, suffix: &str) {
+    pub(super) fn write<C: Chain<Out = Vec<u8>>>(&self, lines: Stream<C>, suffix: &str, args: &mut JobArgs) {
         let files = FileSink::<Vec<u8>, Lines>::lines(&self.output).suffix(suffix);
-        lines.sink(files.roll_size(self.roll_size.0)).uid("sink");
+        let files = files.roll_size(self.roll_size.0).ignore_missing(self.ignore_missing);
+        lines.sink(files.clone()).uid("sink");
+        args.warn_at_end(move || {
+            let lost = files.lost_files();
+            (lost > 0).then(|| format!("{lost} output files were gone; what was in them is lost"))
+        });
     }
 }

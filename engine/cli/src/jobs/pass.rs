@@ -7,6 +7,6 @@ use millstream::Env;
 pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
     let common: Common = args.options()?;
     common.validate()?;
-    common.write(common.lines(env), ".txt");
+    common.write(common.lines(env), ".txt", args);
     Ok(())
 }

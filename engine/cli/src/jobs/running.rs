@@ -38,6 +38,6 @@ pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
         .uid("running")
         .apply(Settle::new(&common, "running"))
         .uid("settle");
-    common.write(sums, ".csv");
+    common.write(sums, ".csv", args);
     Ok(())
 }

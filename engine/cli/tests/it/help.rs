@@ -34,6 +34,7 @@ fn jobs_lists_one_per_line_with_a_description_and_each_has_help() {
             "--follow",
             "--delay",
             "--roll-size",
+            "--ignore-missing",
             "--bad-records",
             "--dead-letter",
             "--max-record-size",

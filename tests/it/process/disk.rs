@@ -72,10 +72,11 @@ fn ms_009_a_checkpoint_directory_that_cannot_be_used_refuses_the_start() {
     before.is_unchanged(&place);
 }
 
-/// State that does not fit the disk: keys that are all different. 100,000 on 2 MB; 3,000,000 on 64 MB in the long form.
-fn growing() -> (String, &'static str) {
-    let (keys, size) = if long() { (3_000_000, "64m") } else { (100_000, "2m") };
-    ((0..keys).map(|i| format!("key-number-{i},1\n")).collect(), size)
+/// State that does not fit the disk: keys that are all different, the size of the disk, and a pause so that there is a
+/// checkpoint before it is full. 40,000 keys on 800 kB; 3,000,000 on 64 MB, without a pause, in the long form.
+fn growing() -> (String, &'static str, &'static str) {
+    let (keys, size, pause) = if long() { (3_000_000, "64m", "") } else { (40_000, "800k", "--delay 5us") };
+    ((0..keys).map(|i| format!("key-number-{i},1\n")).collect(), size, pause)
 }
 
 fn all_ones(text: &str) -> Lines {
@@ -85,13 +86,13 @@ fn all_ones(text: &str) -> Lines {
 /// MS-069: the disk of the checkpoints is full. The error names it; the checkpoint before is intact; with room the job goes on.
 #[test]
 fn ms_069_a_full_disk_is_named_and_the_checkpoint_before_it_is_intact() {
-    let (text, size) = growing();
+    let (text, size, pause) = growing();
     let place = Place::new();
     let Some(disk) = place.small_disk("disk", size) else { return };
     place.write("in", &text);
     let options = "-D execution.checkpointing.interval=20ms -D execution.checkpointing.dir=disk/ck --summary summary.json";
     let job = format!("run {options} running --input in --output out");
-    let strict = format!("{job} --delay 5us").replace("run ", "run -D restart-strategy.type=none ");
+    let strict = format!("{job} {pause}").replace("run ", "run -D restart-strategy.type=none ");
     place.run(&strict).failed(&["disk/ck/", "No space left on device"]);
     assert!(place.figure("checkpoints_completed") > 0 && place.figure("checkpoints_failed") > 0);
     let kept = place.checkpoints("disk/ck").pop().expect("the checkpoint before").1;
@@ -110,14 +111,13 @@ fn ms_069_a_full_disk_is_named_and_the_checkpoint_before_it_is_intact() {
 /// MS-069: with the default restarts the job waits for room, and goes on by itself.
 #[test]
 fn ms_069_a_job_waits_for_room_on_a_full_disk() {
-    let (text, size) = growing();
+    let (text, size, pause) = growing();
     let place = Place::new();
     let Some(disk) = place.small_disk("disk", size) else { return };
     place.write("in", &text);
     let options = "-D execution.checkpointing.interval=20ms -D execution.checkpointing.dir=disk/ck --summary summary.json";
     let pauses = "-D restart-strategy.exponential-delay.initial-backoff=50ms";
-    let mut running =
-        place.start(&format!("run {options} {pauses} running --input in --output out --delay 5us"));
+    let mut running = place.start(&format!("run {options} {pauses} running --input in --output out {pause}"));
     wait_for("a restart because of the full disk", || {
         assert!(running.over().is_none(), "{}", running.said());
         running.said().contains("No space left on device").then_some(())

@@ -157,7 +157,7 @@ fn ms_018_kills_around_the_end_lose_and_repeat_nothing() {
 /// in or after the commit. 25 stops; 500 in the long form.
 #[test]
 fn ms_018_kills_in_the_commit_of_a_stop_lose_and_repeat_nothing() {
-    let text = input::keyed(if long() { 100_000 } else { 8_000 });
+    let text = input::keyed(if long() { 500_000 } else { 10_000 });
     let place = Place::new();
     place.write("in", &text);
     let job = format!("run {CHECKPOINTS} -p 2 running --input in --output out --roll-size 500b");

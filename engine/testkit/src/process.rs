@@ -17,7 +17,9 @@ use std::time::Duration;
 /// How a process ended.
 pub(crate) enum Ended {
     /// The job did.
-    Job(Result<Summary, Error>),
+    Finished(Box<Summary>),
+    /// The job failed.
+    Failed(Error),
     /// It died, in this kind of storage operation or between two steps.
     Died(Option<Op>),
 }
@@ -25,8 +27,8 @@ pub(crate) enum Ended {
 impl std::fmt::Display for Ended {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Job(Ok(summary)) => write!(f, "ended {}", summary.state),
-            Self::Job(Err(error)) => write!(f, "ended: {error}"),
+            Self::Finished(summary) => write!(f, "ended {}", summary.state),
+            Self::Failed(error) => write!(f, "ended: {error}"),
             Self::Died(Some(op)) => write!(f, "died in {}", op.name()),
             Self::Died(None) => f.write_str("died between steps"),
         }
@@ -89,7 +91,7 @@ pub(crate) fn run(env: &Env, disk: &MemoryStorage, fate: &Fate, rng: &mut Rng) -
     let launched = env.launch(JOB, environment);
     let (ended, checkpoints, restarts) = match launched {
         Err(_) if storage.crashed_in().is_some() => (Ended::Died(storage.crashed_in()), 0, 0),
-        Err(error) => (Ended::Job(Err(error)), 0, 0),
+        Err(error) => (Ended::Failed(error), 0, 0),
         Ok(launched) => {
             let control = launched.control;
             let ended = process.schedule(launched.supervisor, fate, rng)?;
@@ -143,14 +145,17 @@ impl Process {
                             return Ok(Ended::Died(Some(op)));
                         }
                         let outcome = supervisor.outcome().ok_or(Violation::NoOutcome)?;
-                        return Ok(Ended::Job(outcome));
+                        return Ok(match outcome {
+                            Ok(summary) => Ended::Finished(Box::new(summary)),
+                            Err(error) => Ended::Failed(error),
+                        });
                     }
                     Turn::Wait(due) => quiet.supervisor(due),
                 }
             }
             // A process that has just died is not stuck, nor one whose last step began background work.
             let alive = self.storage.crashed_in().is_none();
-            if alive && self.executor.len() == 0 && quiet.is_complete(self.cells.lock().len()) {
+            if alive && self.executor.is_empty() && quiet.is_complete(self.cells.lock().len()) {
                 self.pass_time(&mut quiet)?;
             } else if rng.one_in(8) {
                 self.clock.advance(Duration::from_micros(rng.below(300) as u64));

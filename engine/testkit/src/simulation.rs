@@ -103,12 +103,12 @@ impl Simulation {
             coverage.checkpoints += left.checkpoints;
             coverage.restarts += left.restarts;
             match left.ended {
-                Ended::Job(Ok(summary)) => {
+                Ended::Finished(summary) => {
                     coverage.disturbed = u64::from(tries > 0 || coverage.restarts > 0);
-                    return Ok(Run { summary: Some(summary), storage: disk, coverage });
+                    return Ok(Run { summary: Some(*summary), storage: disk, coverage });
                 }
                 // A fault that the process could not survive; the next one starts on what it left.
-                Ended::Job(Err(error)) => {
+                Ended::Failed(error) => {
                     if fate.failures.is_empty() || tries >= TRIES || error.class() == Class::Data {
                         return Err(Violation::Failed { error: error.to_string() });
                     }

@@ -5,6 +5,7 @@ use super::pace::{Pace, STEP};
 use super::{Core, Intake, Message, Progress, Report, Restored, Subtask};
 use crate::alignment::{Aligner, Alignment};
 use crate::checkpoint::AckMetrics;
+use crate::config::CheckpointMode;
 use crate::error::Error;
 use crate::exchange::{Event, Gate, Input};
 use crate::operator::Signal;
@@ -93,7 +94,10 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
             let mut metrics = AckMetrics::default();
             if let Some((begun, most)) = self.aligning.take() {
                 metrics.start_delay = begun.saturating_sub(barrier.timestamp);
-                metrics.alignment = self.core.clock.now().saturating_sub(begun);
+                // At least once nobody waits (CP-22).
+                if self.core.settings.mode == CheckpointMode::ExactlyOnce {
+                    metrics.alignment = self.core.clock.now().saturating_sub(begun);
+                }
                 metrics.held_bytes = most as u64;
             }
             self.core.barrier(barrier, metrics, &mut self.intake)?;

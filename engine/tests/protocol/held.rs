@@ -1,0 +1,95 @@
+//! Data of channels that wait for a barrier (BR-04 in Millstream's form: it stands aside, and its sender goes on).
+
+use crate::hand::{Hand, env};
+use crate::parts::{Fed, Log, Logged, Watch};
+use millstream::checkpoint::{CheckpointFailure, CheckpointStatus};
+use millstream::config::ByteSize;
+use millstream::{Env, JobState};
+use millstream_io::storage::MemoryStorage;
+
+/// Two sources into one subtask, over rings of four segments of 1 KiB each, and at most 64 KiB held back.
+fn uneven(log: &Log) -> (Env, Fed, Fed, millstream::connector::Collected<u64>) {
+    let (fast, slow) = (Fed::new(100_000), Fed::above(1_000_000, 10));
+    let (sink, seen) = Logged::new(&Log::default());
+    let env = env();
+    env.configure(|settings| {
+        settings.exchange.segment_size = ByteSize(1024);
+        settings.exchange.ring_segments = 4;
+        settings.checkpointing.alignment_memory = ByteSize::kb(64);
+    });
+    let stream = env.source(slow.clone()).name("slow");
+    env.source(fast.clone()).name("fast").union(stream).apply(Watch::new("op", log)).sink(sink);
+    (env, fast, slow, seen)
+}
+
+/// The channel that has delivered its barrier is emptied all the same: its source sends ten times what its ring takes.
+/// Nothing of it is processed before the snapshot, everything in order behind it, and the statistics say how much was
+/// held.
+#[test]
+fn br_04_held_records_stand_aside_in_order_and_do_not_stop_their_sender() {
+    let log = Log::default();
+    let (env, fast, slow, seen) = uneven(&log);
+    let mut hand = Hand::begin(&env, &MemoryStorage::new());
+    hand.trigger();
+    fast.allow(5_000);
+    for _ in 0..1_000 {
+        hand.step("fast");
+        hand.step("union");
+    }
+    assert_eq!(log.take(), "", "40 KB of records behind a barrier, and not one processed");
+    slow.allow(2);
+    hand.run("slow");
+    hand.run("union");
+    let processed = log.take();
+    let rest = processed.strip_prefix("op:snapshot=0 ").expect("the snapshot comes first");
+    // The slow source met the trigger before it emitted anything: its records are behind the barrier too.
+    let (ours, theirs): (Vec<&str>, Vec<&str>) =
+        rest.split(' ').partition(|what| what.len() < "op:1000000".len());
+    assert!(
+        ours.into_iter().eq((1..=5_000).map(|n| format!("op:{n}")).collect::<Vec<_>>()),
+        "in order, none lost"
+    );
+    assert_eq!(theirs, ["op:1000001", "op:1000002"]);
+    hand.settle();
+    let record = hand.control.metrics().checkpoints.latest_completed().cloned().unwrap();
+    assert!((40_000..64 << 10).contains(&record.metrics.held_bytes), "{record:?}");
+    fast.end();
+    slow.end();
+    hand.finish().unwrap();
+    assert_eq!(seen.len(), 100_010);
+}
+
+/// What is held back has a limit: beyond it the checkpoint is given up, which does not count against the job (ruling
+/// 9), and everything that was held is processed in order. The next checkpoint is as good as any.
+#[test]
+fn br_04_more_than_the_limit_gives_the_checkpoint_up_and_loses_nothing() {
+    let log = Log::default();
+    let (env, fast, slow, seen) = uneven(&log);
+    env.configure(|settings| settings.checkpointing.tolerable_failed = 0);
+    let mut hand = Hand::begin(&env, &MemoryStorage::new());
+    hand.trigger();
+    fast.allow(20_000);
+    for _ in 0..1_000 {
+        hand.step("fast");
+        hand.step("union");
+    }
+    assert!(log.take().split(' ').eq((1..=20_000).map(|n| format!("op:{n}")).collect::<Vec<_>>()));
+    hand.turn();
+    let metrics = hand.control.metrics();
+    let record = metrics.checkpoints.history().next().unwrap();
+    let CheckpointStatus::Failed(CheckpointFailure::AlignmentLimit { held, limit }) = &record.status else {
+        panic!("{record:?}")
+    };
+    // Looked at after at most eight segments.
+    assert!(*limit == 64 << 10 && *held > *limit && *held <= *limit + 9 * 1024, "{held} of {limit}");
+    assert_eq!((metrics.state, metrics.restarts), (JobState::Running, 0));
+    // The barrier of the slow source comes too late, and makes nobody wait.
+    hand.settle();
+    assert_eq!(log.take(), "");
+    assert_eq!(hand.checkpoint().0, 2);
+    assert_eq!(log.take(), "op:snapshot=20000");
+    fast.end();
+    slow.end();
+    hand.finish().unwrap();
+    assert_eq!(seen.len(), 100_010);
+}

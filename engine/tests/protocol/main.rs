@@ -1,0 +1,13 @@
+//! The rules of barriers and checkpoints, held against real subtasks: each test decides which subtask takes its next
+//! step, so that it can stop at the very moment that a rule is about.
+
+mod barriers;
+mod hand;
+mod held;
+mod lifecycle;
+mod modes;
+mod parts;
+mod phases;
+mod real_files;
+mod rescale;
+mod snapshots;

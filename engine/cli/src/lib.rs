@@ -7,6 +7,7 @@
 
 mod app;
 mod args;
+mod conclude;
 mod config_file;
 mod control;
 mod failure;

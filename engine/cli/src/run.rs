@@ -2,18 +2,19 @@
 
 use crate::app::now_ms;
 use crate::args::Run;
+use crate::conclude::{Conclusion, failed, unconcluded};
 use crate::config_file;
 use crate::control::{Claim, Server};
-use crate::failure::{FAILED, Failure, REFUSED};
+use crate::failure::{FAILED, Failure};
 use crate::home::{Home, Surroundings};
 use crate::job_args::{AtEnd, BuildError, JobArgs};
 use crate::signals::Listener;
 use crate::steer::{End, Steered, fault};
-use crate::summary::Summary;
+use crate::summary::{Summary, last_path, written};
 use crate::supervise::{Ended, Event, Watched, supervise};
 use crate::{launch, log};
 use millstream::config::{Config, ConfigError, Origin};
-use millstream::{Class, Env, JobHandle, JobId, JobState};
+use millstream::{Env, JobHandle, JobId, JobState};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -134,7 +135,16 @@ fn start_and_watch(
     let scope = if checkpointing { checkpoints.as_path() } else { home.dir() };
     let (claim, listener) = Claim::take(home, name, &job_id, scope)?;
     let start_ms = now_ms();
-    let handle = env.start(name).map_err(|error| engine_failure(&error))?;
+    let finishing = sender.clone();
+    env.before_end(move |ending| {
+        let (answer, answered) = channel();
+        let asked = finishing.send(Event::Finishing(Box::new(ending), answer));
+        // Nobody answers when the time for a clean stop is over: the process is about to leave.
+        let left = || Failure::failed("finish", "job", "the process leaves");
+        let answer = asked.ok().and_then(|()| answered.recv().ok());
+        answer.unwrap_or_else(|| Err(left())).map_err(unconcluded)
+    });
+    let handle = env.start(name).map_err(|error| failed(&error))?;
     eprintln!("{}", handle.start_line());
     let job = Arc::new(Steered {
         control: handle.control(),
@@ -150,13 +160,13 @@ fn start_and_watch(
     if launch::is_detached() {
         launch::report_running(&job_id, &claim.socket_path().with_extension("log"))?;
     }
-    let (ended, summary) = watch(handle, &job, sender, &events, options.grace.unwrap_or(GRACE))?;
-    let told = tell(&ended, &summary, at_end);
-    if let Some(path) = &options.summary {
-        summary.write(path)?;
-    }
-    drop((server, claim));
-    Ok(told)
+    let mut conclusion = Conclusion {
+        job: Arc::clone(&job),
+        summary: options.summary.as_deref(),
+        at_end,
+        held: Some((server, claim)),
+    };
+    watch(handle, &job, sender, &events, options.grace.unwrap_or(GRACE), &mut conclusion)
 }
 
 /// Watches a started job to its end.
@@ -166,7 +176,8 @@ fn watch(
     sender: Sender<Event>,
     events: &Receiver<Event>,
     grace: Duration,
-) -> Result<(Ended, Summary), Failure> {
+    conclusion: &mut Conclusion<'_>,
+) -> Result<ExitCode, Failure> {
     let waiter = thread::Builder::new().name("millstream-wait".to_owned());
     let (waited, begun) = (Arc::clone(job), Instant::now());
     let outcome = Arc::new(Mutex::new(None));
@@ -182,7 +193,7 @@ fn watch(
                 }
                 Err(error) => {
                     waited.end.post(Err(fault(&error)));
-                    Ended::Failed(Failure { code: FAILED, ..engine_failure(&error) })
+                    Ended::Failed(Failure { code: FAILED, ..failed(&error) })
                 }
             };
             // Nobody watches any more when the grace is over.
@@ -190,10 +201,14 @@ fn watch(
         })
         .map_err(|error| Failure::failed("start thread", "process", error))?;
     let watched: Arc<dyn Watched> = Arc::clone(job) as _;
-    let ended = supervise(&watched, events, grace).unwrap_or_else(Ended::Failed);
+    let mut conclude = |ending| conclusion.finished(ending);
+    let ended = supervise(&watched, events, grace, &mut conclude).unwrap_or_else(Ended::Failed);
+    if ended == Ended::Finished {
+        return Ok(ExitCode::SUCCESS);
+    }
     let summary = outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
     let summary = summary.unwrap_or_else(|| failed_summary(job, begun.elapsed()));
-    Ok((ended, summary))
+    conclusion.ended(&ended, &summary)
 }
 
 fn ended(summary: &millstream::Summary) -> Ended {
@@ -201,31 +216,6 @@ fn ended(summary: &millstream::Summary) -> Ended {
         JobState::Finished => Ended::Finished,
         JobState::Canceled => Ended::Canceled,
         _ => Ended::Stopped(last_path(summary)),
-    }
-}
-
-fn last_path(summary: &millstream::Summary) -> Option<String> {
-    summary.last_checkpoint.as_ref().map(|last| last.path.to_string_lossy().into_owned())
-}
-
-/// The summary as it is written.
-fn written(summary: &millstream::Summary) -> Summary {
-    Summary {
-        job: summary.job.clone(),
-        job_id: summary.job_id.clone(),
-        state: summary.state.to_string(),
-        parallelism: u32::try_from(summary.parallelism).unwrap_or(u32::MAX),
-        records_in: summary.records_in,
-        records_out: summary.records_out,
-        records_replayed: summary.records_replayed,
-        records_late: summary.records_late,
-        records_rejected: summary.records_rejected,
-        checkpoints_completed: summary.checkpoints_completed,
-        checkpoints_failed: summary.checkpoints_failed,
-        restarts: summary.restarts,
-        restored_from: summary.restored_from.as_ref().map(|path| path.to_string_lossy().into_owned()),
-        last_checkpoint: last_path(summary),
-        duration_ms: u64::try_from(summary.duration.as_millis()).unwrap_or(u64::MAX),
     }
 }
 
@@ -250,40 +240,6 @@ fn failed_summary(job: &Steered, duration: Duration) -> Summary {
         last_checkpoint: metrics.last_checkpoint,
         duration,
     })
-}
-
-/// Says on stderr how it ended, and gives the exit code.
-fn tell(ended: &Ended, summary: &Summary, at_end: AtEnd) -> ExitCode {
-    if let Some(warning) = at_end.warning.and_then(|warning| warning()) {
-        eprintln!("warning: {warning}");
-    }
-    let figures = format!("{} records read, {} written", summary.records_in, summary.records_out);
-    match ended {
-        Ended::Failed(failure) => return failure.report(),
-        Ended::Finished => {
-            if let Some(report) = at_end.report {
-                eprintln!("{}", report(summary));
-            }
-            eprintln!("finished: {figures}");
-        }
-        Ended::Canceled => eprintln!("cancelled: {figures}"),
-        Ended::Stopped(Some(path)) => eprintln!("suspended: {figures}; the next start goes on from {path}"),
-        Ended::Stopped(None) => {
-            eprintln!("stopped: nothing was committed, since execution.checkpointing.interval is not set");
-        }
-    }
-    ExitCode::SUCCESS
-}
-
-fn engine_failure(error: &millstream::Error) -> Failure {
-    let code = if error.class() == Class::Refuse { REFUSED } else { FAILED };
-    Failure {
-        what: error.what().to_owned(),
-        at: error.at().to_owned(),
-        cause: error.cause().to_string(),
-        hint: error.hint().map(ToOwned::to_owned),
-        code,
-    }
 }
 
 #[cfg(test)]

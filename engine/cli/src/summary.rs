@@ -61,15 +61,39 @@ impl Summary {
     }
 }
 
+/// The summary as it is written.
+pub(crate) fn written(summary: &millstream::Summary) -> Summary {
+    Summary {
+        job: summary.job.clone(),
+        job_id: summary.job_id.clone(),
+        state: summary.state.to_string(),
+        parallelism: u32::try_from(summary.parallelism).unwrap_or(u32::MAX),
+        records_in: summary.records_in,
+        records_out: summary.records_out,
+        records_replayed: summary.records_replayed,
+        records_late: summary.records_late,
+        records_rejected: summary.records_rejected,
+        checkpoints_completed: summary.checkpoints_completed,
+        checkpoints_failed: summary.checkpoints_failed,
+        restarts: summary.restarts,
+        restored_from: summary.restored_from.as_ref().map(|path| path.to_string_lossy().into_owned()),
+        last_checkpoint: last_path(summary),
+        duration_ms: u64::try_from(summary.duration.as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+/// Where the last checkpoint that is kept is.
+pub(crate) fn last_path(summary: &millstream::Summary) -> Option<String> {
+    summary.last_checkpoint.as_ref().map(|last| last.path.to_string_lossy().into_owned())
+}
+
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    #[test]
-    fn the_file_holds_one_object_with_the_fields_of_the_contract() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("summary.json");
-        let summary = Summary {
+    /// Of a job that has finished, with three records.
+    pub(crate) fn finished() -> Summary {
+        Summary {
             job: "pass".to_owned(),
             job_id: "0".repeat(32),
             state: "FINISHED".to_owned(),
@@ -85,7 +109,14 @@ mod tests {
             restored_from: None,
             last_checkpoint: Some("/ck/chk-1".to_owned()),
             duration_ms: 12,
-        };
+        }
+    }
+
+    #[test]
+    fn the_file_holds_one_object_with_the_fields_of_the_contract() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("summary.json");
+        let summary = finished();
         summary.write(&path).unwrap();
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
         let text = fs::read_to_string(&path).unwrap();
@@ -102,17 +133,7 @@ mod tests {
 
     #[test]
     fn a_summary_that_cannot_be_written_names_its_file() {
-        let failure = Summary::write(
-            &serde_json::from_value(serde_json::json!({
-                "job": "", "job_id": "", "state": "", "parallelism": 1, "records_in": 0, "records_out": 0,
-                "records_replayed": 0, "records_late": 0, "records_rejected": 0, "checkpoints_completed": 0,
-                "checkpoints_failed": 0, "restarts": 0, "restored_from": null, "last_checkpoint": null,
-                "duration_ms": 0
-            }))
-            .unwrap(),
-            Path::new("/nowhere/at/all.json"),
-        )
-        .unwrap_err();
+        let failure = finished().write(Path::new("/nowhere/at/all.json")).unwrap_err();
         assert_eq!((failure.code, failure.at.as_str()), (1, "/nowhere/at/all.json"));
     }
 }

@@ -3,8 +3,9 @@
 use crate::failure::Failure;
 use crate::progress::{Progress, Seen};
 use crate::table::duration;
+use millstream::{Ending, Over};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 /// How a job ended.
@@ -25,6 +26,8 @@ pub enum Ended {
 pub enum Event {
     /// A signal asks for a clean stop.
     Signal(i32),
+    /// All is processed and committed; what is done with the end is the answer.
+    Finishing(Box<Ending>, Sender<Result<Over, Failure>>),
     /// It ended.
     Ended(Ended),
 }
@@ -41,7 +44,8 @@ pub trait Watched: Send + Sync {
 /// How often the progress line is written.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Watches a job until it ends, or until it has had `grace` to do so after a signal.
+/// Watches a job until it ends, or until it has had `grace` to do so after a signal. `conclude` does what belongs to
+/// the end of a job that has finished, and puts it on record.
 ///
 /// # Errors
 /// The grace is over.
@@ -49,6 +53,7 @@ pub fn supervise(
     job: &Arc<dyn Watched>,
     events: &Receiver<Event>,
     grace: Duration,
+    conclude: &mut dyn FnMut(Ending) -> Result<Over, Failure>,
 ) -> Result<Ended, Failure> {
     let mut progress = Progress::on_terminal();
     let begun = Instant::now();
@@ -60,6 +65,16 @@ pub fn supervise(
             Ok(Event::Ended(ended)) => {
                 progress.clear();
                 return Ok(ended);
+            }
+            Ok(Event::Finishing(ending, answer)) => {
+                progress.clear();
+                let concluded = conclude(*ending);
+                let over = concluded.is_ok();
+                // The engine waits for it, and ends the job in the one way or the other.
+                let _ = answer.send(concluded);
+                if over {
+                    return Ok(Ended::Finished);
+                }
             }
             Ok(Event::Signal(signal)) => {
                 progress.clear();
@@ -102,12 +117,19 @@ mod tests {
         }
     }
 
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// Jobs that do not finish have nothing to conclude.
+    fn nothing(_: Ending) -> Result<Over, Failure> {
+        panic!("the job has not finished")
+    }
+
     #[test]
     fn a_job_that_ends_by_itself_is_reported() {
         let (sender, events) = channel();
         sender.send(Event::Ended(Ended::Finished)).unwrap();
         let job: Arc<dyn Watched> = Arc::new(Fake(Mutex::new(None)));
-        assert_eq!(supervise(&job, &events, Duration::from_secs(1)).unwrap(), Ended::Finished);
+        assert_eq!(supervise(&job, &events, SECOND, &mut nothing).unwrap(), Ended::Finished);
     }
 
     #[test]
@@ -116,7 +138,7 @@ mod tests {
         let stopped = Ended::Stopped(Some("/ck/chk-9".to_owned()));
         sender.send(Event::Signal(15)).unwrap();
         let job: Arc<dyn Watched> = Arc::new(Fake(Mutex::new(Some((sender, stopped.clone())))));
-        assert_eq!(supervise(&job, &events, Duration::from_secs(60)).unwrap(), stopped);
+        assert_eq!(supervise(&job, &events, 60 * SECOND, &mut nothing).unwrap(), stopped);
     }
 
     #[test]
@@ -124,7 +146,7 @@ mod tests {
         let (sender, events) = channel();
         sender.send(Event::Signal(15)).unwrap();
         let job: Arc<dyn Watched> = Arc::new(Fake(Mutex::new(None)));
-        let failure = supervise(&job, &events, Duration::from_millis(20)).unwrap_err();
+        let failure = supervise(&job, &events, SECOND / 50, &mut nothing).unwrap_err();
         assert_eq!(failure.code, 1);
         assert!(failure.cause.contains("20ms"), "{failure}");
         drop(sender);

@@ -4,7 +4,9 @@ use super::stream::{Draft, Stream};
 use crate::config::{Config, Settings};
 use crate::error::Error;
 use crate::graph::{Graph, OfSource, OperatorNode};
-use crate::runtime::{self, Environment, JobHandle, Launched, Summary, ThreadDriver};
+use crate::runtime::{
+    self, BeforeEnd, Ending, Environment, JobHandle, Launched, Over, Summary, ThreadDriver,
+};
 use crate::task::{SOURCE_STATE, SourceChain};
 use crossbeam_channel::bounded;
 use millstream_io::clock::SystemClock;
@@ -36,6 +38,7 @@ use std::sync::Arc;
 pub struct Env {
     graph: Rc<RefCell<Graph>>,
     config: RefCell<Config>,
+    before_end: RefCell<Option<BeforeEnd>>,
 }
 
 impl Env {
@@ -46,7 +49,7 @@ impl Env {
 
     /// An empty job with this configuration.
     pub fn with_config(config: Config) -> Self {
-        Self { graph: Rc::default(), config: RefCell::new(config) }
+        Self { config: RefCell::new(config), ..Self::default() }
     }
 
     /// Changes settings by code. What was set on a command line stays as it is (ruling 23).
@@ -67,6 +70,38 @@ impl Env {
         node.source = Some(Box::new(OfSource(source.clone())));
         let operator = draft.operator(node);
         Stream::new(draft, SourceChain::new(source, operator))
+    }
+
+    /// Has `conclude` called, on the job's own thread, when the job has finished: all input is processed and committed,
+    /// but that is not on record yet. `conclude` puts it there with [`Ending::complete`], on any thread.
+    ///
+    /// Once it is on record, the next start of the job is a new run. So a process that dies between the record and its
+    /// exit has finished without having said so, and whoever starts it again has everything done twice. What belongs to
+    /// the end, like writing a report, is therefore done before: a process that dies in it has nothing left to process
+    /// when it is started again, and comes here once more. After the record there should be nothing left to do but to
+    /// exit.
+    ///
+    /// An error means that the job is not over; it is what [`JobHandle::wait`] then returns. A job that is stopped,
+    /// cancelled or fails does not come here.
+    ///
+    /// ```
+    /// use millstream::Env;
+    /// use millstream::connector::{CollectSink, Collection};
+    /// use std::sync::mpsc::channel;
+    ///
+    /// let env = Env::new();
+    /// env.source(Collection::new(vec![1u64, 2, 3])).sink(CollectSink::new());
+    /// let (report, reported) = channel();
+    /// env.before_end(move |ending| {
+    ///     report.send(ending.summary().records_in).expect("somebody listens");
+    ///     ending.complete()
+    /// });
+    /// env.execute("count")?;
+    /// assert_eq!(reported.recv(), Ok(3));
+    /// # Ok::<(), millstream::Error>(())
+    /// ```
+    pub fn before_end(&self, conclude: impl FnOnce(Ending) -> Result<Over, Error> + Send + 'static) {
+        *self.before_end.borrow_mut() = Some(Box::new(conclude));
     }
 
     /// Runs the job and waits for its end.
@@ -102,7 +137,7 @@ impl Env {
     /// The start is refused.
     pub fn launch(&self, name: &str, environment: Environment) -> Result<Launched, Error> {
         let graph = self.graph.take();
-        runtime::launch(name, graph, &self.config.borrow(), environment)
+        runtime::launch(name, graph, &self.config.borrow(), environment, self.before_end.take())
     }
 
     fn real_environment(&self) -> Result<Environment, Error> {

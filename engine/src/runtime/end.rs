@@ -1,7 +1,9 @@
 //! The ends of a job.
 
 use super::JobState;
+use super::ending::Ending;
 use super::handle::not_taken;
+use super::summary::Summary;
 use super::supervisor::Supervisor;
 use crate::checkpoint::CheckpointFailure;
 use crate::error::Error;
@@ -48,6 +50,9 @@ impl Supervisor {
     }
 
     /// Ends the job: nothing runs any more, its end is on record, and what has no purpose any more is deleted.
+    ///
+    /// Nothing that takes time may follow the record of a finish: a process that is killed between it and its exit has
+    /// finished without having said so.
     pub(super) fn end(&mut self, state: JobState, error: Option<Error>) {
         self.halt();
         // At the end of input everything that was written is committed; otherwise what the newest checkpoint holds.
@@ -56,24 +61,45 @@ impl Supervisor {
         }
         self.enter(state);
         self.answer_all(&CheckpointFailure::AttemptEnded);
-        let end = match (state, self.stopped_at) {
-            (JobState::Finished, _) => JobEnd::Finished,
-            (JobState::Canceled, _) => JobEnd::Canceled,
-            (JobState::Stopped, _) => JobEnd::Suspended,
-            _ => JobEnd::Failed,
+        let recorded = match state {
+            JobState::Finished => self.finish(),
+            JobState::Canceled => self.record(&JobEnd::Canceled),
+            JobState::Stopped => self.record(&JobEnd::Suspended),
+            _ => self.record(&JobEnd::Failed),
         };
-        let recorded = match &self.parts.store {
-            Some(store) => store.lock().end(&end, self.parts.retention).map_err(Error::from),
-            None => Ok(()),
+        // The first error is the one to report; what could not be recorded is as it was.
+        let outcome = error.map_or(recorded, Err).map(|()| self.summary());
+        if outcome.is_err() {
+            self.enter(JobState::Failed);
+        }
+        if let Some(store) = &self.parts.store {
+            store.lock().release();
+        }
+        self.settle(outcome);
+    }
+
+    /// Has the end of a finished job put on record, by the user if there is something to be done before.
+    fn finish(&mut self) -> Result<(), Error> {
+        let ending = Ending {
+            summary: Summary { last_checkpoint: None, ..self.summary() },
+            store: self.parts.store.clone(),
+            retention: self.parts.retention,
         };
-        let kept = self.parts.store.as_ref().is_some_and(|store| !store.lock().retained().is_empty());
-        if !kept {
+        match self.parts.before_end.take() {
+            Some(conclude) => conclude(ending)?,
+            None => ending.complete()?,
+        };
+        self.parts.board.post(|posted| posted.last_checkpoint = None);
+        Ok(())
+    }
+
+    fn record(&mut self, end: &JobEnd) -> Result<(), Error> {
+        let Some(store) = &self.parts.store else { return Ok(()) };
+        let mut store = store.lock();
+        let recorded = store.end(end, self.parts.retention).map_err(Error::from);
+        if store.retained().is_empty() {
             self.parts.board.post(|posted| posted.last_checkpoint = None);
         }
-        let outcome = match error {
-            Some(error) => Err(error),
-            None => recorded.map(|()| self.summary()),
-        };
-        self.settle(outcome);
+        recorded
     }
 }

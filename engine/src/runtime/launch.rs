@@ -5,20 +5,22 @@ use super::board::Board;
 use super::driver::Driver;
 use super::handle::JobControl;
 use super::restore::Base;
-use super::supervisor::{Supervisor, SupervisorParts};
+use super::supervisor::{BeforeEnd, Supervisor, SupervisorParts};
 use super::{restore, settings};
 use crate::checkpoint::Coordinator;
 use crate::config::Config;
 use crate::error::Error;
 use crate::graph::{Graph, Plan};
 use crate::restart::Restart;
+use crate::task;
 use crossbeam_channel::unbounded;
 use millstream_io::clock::Clock;
 use millstream_io::error::ConnectorError;
 use millstream_io::executor::Executor;
 use millstream_io::storage::Storage;
 use millstream_state::JobId;
-use millstream_state::checkpoint_store::Opening;
+use millstream_state::checkpoint_store::{Opening, Restored};
+use millstream_state::recovery::Start;
 use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,6 +59,7 @@ pub(crate) fn launch(
     graph: Graph,
     config: &Config,
     environment: Environment,
+    before_end: Option<BeforeEnd>,
 ) -> Result<Launched, Error> {
     config.validate().map_err(|error| Error::from(ConnectorError::from(error)).refused())?;
     let width = i64::from(config.pipeline.parallelism);
@@ -76,8 +79,8 @@ pub(crate) fn launch(
         None => "starting without state (checkpoints are off)".to_owned(),
     };
     let restored = opening.as_ref().and_then(|opening| opening.restored().cloned());
+    let over = opening.as_ref().is_some_and(|opening| matches!(opening.start(), Start::Conclude(_)));
     let allow_dropped = config.recovery.ignore_unclaimed_state;
-    let assigned = restore::fit(&mut plan, restored.as_ref(), allow_dropped).map_err(Error::refused)?;
     let (sender, inbox) = unbounded();
     let mut shared = Shared {
         clock: environment.clock,
@@ -92,17 +95,12 @@ pub(crate) fn launch(
         checkpointing,
         sender: sender.clone(),
     };
-    // Until here nothing has been changed, and until the line is recorded nothing that the job goes on from.
-    let gathered = restore::gather(&mut plan, &assigned, restored.as_ref(), allow_dropped, &shared);
-    let gathered = gathered.map_err(Error::refused)?;
-    let (mut line, mut retained) = (1, Vec::new());
-    if let Some(opening) = &mut opening {
-        opening.claim().map_err(refused)?;
-        (line, retained) = (opening.line(), opening.retained().map_err(refused)?);
-    }
-    let base = Base { restored: restored.as_ref(), retained: &retained, line };
-    let prepared =
-        restore::prepare(&mut plan, &assigned, gathered, &base, &shared).map_err(Error::refused)?;
+    let prepared = if over {
+        Vec::new()
+    } else {
+        prepare(&mut plan, opening.as_mut(), restored.as_ref(), allow_dropped, &shared)
+            .map_err(Error::refused)?
+    };
     let store = match opening {
         Some(opening) => {
             let store = opening.begin(config.checkpointing.num_retained as usize).map_err(refused)?;
@@ -131,9 +129,32 @@ pub(crate) fn launch(
         retention: settings::retention(config),
         allow_dropped,
         seed: environment.seed,
+        before_end,
     });
-    supervisor.begin(restored, prepared).map_err(Error::refused)?;
+    match restored {
+        Some(last) if over => supervisor.conclude(&last),
+        restored => supervisor.begin(restored, prepared).map_err(Error::refused)?,
+    }
     Ok(Launched { supervisor, control, start })
+}
+
+/// What each subtask begins with. Until the line is recorded nothing that the job goes on from is changed.
+fn prepare(
+    plan: &mut Plan,
+    opening: Option<&mut Opening>,
+    restored: Option<&Restored>,
+    allow_dropped: bool,
+    shared: &Shared,
+) -> Result<Vec<task::Restored>, Error> {
+    let assigned = restore::fit(plan, restored, allow_dropped)?;
+    let gathered = restore::gather(plan, &assigned, restored, allow_dropped, shared)?;
+    let (mut line, mut retained) = (1, Vec::new());
+    if let Some(opening) = opening {
+        opening.claim()?;
+        (line, retained) = (opening.line(), opening.retained()?);
+    }
+    let base = Base { restored, retained: &retained, line };
+    restore::prepare(plan, &assigned, gathered, &base, shared)
 }
 
 fn refused(error: millstream_state::StateError) -> Error {

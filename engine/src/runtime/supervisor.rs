@@ -4,6 +4,7 @@ use super::JobState;
 use super::attempt::{Attempt, Shared};
 use super::board::Board;
 use super::driver::Driver;
+use super::ending::{Ending, Over};
 use super::handle::Command;
 use super::restore::{self, Base};
 use super::summary::{CheckpointInfo, Summary};
@@ -49,7 +50,11 @@ pub(super) struct SupervisorParts {
     pub retention: Retention,
     pub allow_dropped: bool,
     pub seed: u64,
+    pub before_end: Option<BeforeEnd>,
 }
+
+/// What the user does at the end of a finished job.
+pub(crate) type BeforeEnd = Box<dyn FnOnce(Ending) -> Result<Over, Error> + Send>;
 
 /// Who waits for a checkpoint that was asked for.
 pub(super) enum Asked {
@@ -82,6 +87,8 @@ pub struct Supervisor {
     /// The final checkpoint of a stop, once it is durable.
     pub(super) stopped_at: Option<CheckpointId>,
     restored_from: Option<PathBuf>,
+    /// The job has finished before, and nobody was told.
+    over: bool,
     started: Moment,
     /// Checkpoints whose directory has been made.
     pub(super) begun: Vec<CheckpointId>,
@@ -106,10 +113,20 @@ impl Supervisor {
             base: LineCounters::default(),
             stopped_at: None,
             restored_from: None,
+            over: false,
             started,
             begun: Vec::new(),
             outcome: None,
         }
+    }
+
+    /// Goes on from the final checkpoint of a job that has finished without having said so: it only says so.
+    pub(super) fn conclude(&mut self, last: &Restored) {
+        self.goes_on_from(Some(last));
+        self.completed = last.metadata.counters;
+        self.parts.board.post(|posted| posted.base = last.metadata.counters);
+        self.note_restored(last);
+        self.over = true;
     }
 
     /// Deploys the first attempt; an error refuses the start.
@@ -118,10 +135,20 @@ impl Supervisor {
         restored: Option<Restored>,
         prepared: Vec<task::Restored>,
     ) -> Result<(), Error> {
-        self.restored_from = restored.as_ref().map(|restored| restored.dir.clone());
+        self.goes_on_from(restored.as_ref());
+        self.deploy(restored.as_ref(), prepared)
+    }
+
+    fn goes_on_from(&mut self, restored: Option<&Restored>) {
+        self.restored_from = restored.map(|restored| restored.dir.clone());
         let from = self.restored_from.clone();
         self.parts.board.post(|posted| posted.restored_from = from);
-        self.deploy(restored.as_ref(), prepared)
+    }
+
+    /// Tells the coordinator; between attempts there is nothing that it could want to have done.
+    fn note_restored(&mut self, restored: &Restored) {
+        let id = restored.metadata.checkpoint;
+        self.parts.coordinator.on(self.now(), Input::Restored { id }, &mut Vec::new());
     }
 
     /// The outcome, once [`Supervisor::turn`] has said that it is done.
@@ -131,6 +158,9 @@ impl Supervisor {
 
     /// Handles what has arrived and what is due. Never waits.
     pub fn turn(&mut self) -> Turn {
+        if std::mem::take(&mut self.over) {
+            self.ended();
+        }
         while self.outcome.is_none() {
             let Ok(message) = self.parts.inbox.try_recv() else { break };
             self.arrived(message);
@@ -313,12 +343,10 @@ impl Supervisor {
             &mut *parts.driver,
         )?;
         if let Some(restored) = restored {
-            let id = restored.metadata.checkpoint;
-            let mut none = Vec::new();
-            parts.coordinator.on(parts.shared.clock.now(), Input::Restored { id }, &mut none);
+            self.note_restored(restored);
         }
         let (base, counters) = (self.base, attempt.counters.clone());
-        parts.board.post(|posted| {
+        self.parts.board.post(|posted| {
             posted.base = base;
             posted.counters = counters;
         });

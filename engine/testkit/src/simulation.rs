@@ -141,11 +141,13 @@ impl Simulation {
     }
 }
 
-/// Whether the job's end is on record.
+/// Whether the job is over: its end is on record, and its final checkpoint gone.
 fn has_finished(disk: &MemoryStorage) -> bool {
-    let lineage = PathBuf::from(CHECKPOINTS).join(JobId::of(process::JOB).to_string()).join("lineage");
-    let bytes = read_all(disk, &lineage).unwrap_or_default();
-    Lineage::parse(&bytes).is_ok_and(|lineage| lineage.end == LineEnd::Finished)
+    let job = PathBuf::from(CHECKPOINTS).join(JobId::of(process::JOB).to_string());
+    let bytes = read_all(disk, &job.join("lineage")).unwrap_or_default();
+    let finished = Lineage::parse(&bytes).is_ok_and(|lineage| lineage.end == LineEnd::Finished);
+    let entries = if finished { disk.list(&job).unwrap_or_default() } else { Vec::new() };
+    finished && !entries.iter().any(|entry| disk.stat(&job.join(&entry.name).join("_metadata")).is_ok())
 }
 
 /// Puts a file on a simulated disk, for input.

@@ -191,18 +191,41 @@ impl CheckpointStore {
         load(&*self.storage, &self.dir.checkpoint(id))
     }
 
-    /// Records how the job ended, then deletes what has no purpose any more (architecture section 6). The record
-    /// comes first, so that a crash in between leaves nothing that a start would take for an unfinished run.
+    /// Records how the job ended and deletes what has no purpose any more (architecture section 6). Durable first is
+    /// the record, so that a crash leaves nothing that a start would take for an unfinished run.
+    ///
+    /// A finished line is over when the `_metadata` of its final checkpoint is gone. That is the last step, after
+    /// everything that takes time, because a process that is killed between it and its exit has finished without having
+    /// said so. A process that is killed before it can be started again, and [has nothing left to do](crate::recovery::Start::Conclude).
+    /// The step needs not be durable: a power cut that undoes it costs no more than such a start.
     ///
     /// # Errors
-    /// Those of the storage; the next start deletes what is left. The lock is given back in any case.
+    /// Those of the storage. A line that was to be finished is then not over; of another the next start deletes what is
+    /// left.
     pub fn end(&mut self, end: &JobEnd, retention: Retention) -> Result<(), StateError> {
-        let recorded = match line_end(end, retention) {
-            Some(line_end) => self.record(line_end),
-            None => Ok(()),
-        };
-        self.release();
-        recorded
+        let Some(line_end) = line_end(end, retention) else { return Ok(()) };
+        let ended = self.lineage.ended(line_end);
+        lineage::write(&*self.storage, &self.dir.lineage(), &ended)?;
+        // As found on disk, not as remembered: an earlier deletion may have failed.
+        let mut done = observe::checkpoints(&*self.storage, &self.dir)?;
+        done.retain(|f| {
+            (ended.holds(f.id) || !f.complete) && ended.has_done_with(&self.dir.checkpoint(f.id))
+        });
+        let last = done.iter().rposition(|f| f.complete).filter(|_| ended.end == LineEnd::Finished);
+        let last = last.map(|at| done.remove(at).id);
+        for found in done {
+            remove::remove(&*self.storage, &self.dir, found.id)?;
+            self.retained.retain(|kept| *kept != found.id);
+        }
+        if let Some(last) = last {
+            remove::remove_data(&*self.storage, &self.dir, last)?;
+            remove::unpublish(&*self.storage, &self.dir.checkpoint(last))?;
+            // It is over; an empty directory is nobody's harm.
+            let _ = self.storage.remove_dir(&self.dir.checkpoint(last));
+            self.retained.clear();
+        }
+        self.lineage = ended;
+        Ok(())
     }
 
     fn held(&self) -> Result<(), StateError> {
@@ -212,23 +235,8 @@ impl CheckpointStore {
         }
     }
 
-    /// Gives the directory up without recording an end, as the death of the process does.
+    /// Gives the directory up, as the death of the process does.
     pub fn release(&mut self) {
         self.lock = None;
-    }
-
-    fn record(&mut self, line_end: LineEnd) -> Result<(), StateError> {
-        let ended = self.lineage.ended(line_end);
-        lineage::write(&*self.storage, &self.dir.lineage(), &ended)?;
-        // As found on disk, not as remembered: an earlier deletion may have failed.
-        for found in observe::checkpoints(&*self.storage, &self.dir)? {
-            let own = ended.holds(found.id) || !found.complete;
-            if own && ended.has_done_with(&self.dir.checkpoint(found.id)) {
-                remove::remove(&*self.storage, &self.dir, found.id)?;
-                self.retained.retain(|kept| *kept != found.id);
-            }
-        }
-        self.lineage = ended;
-        Ok(())
     }
 }

@@ -235,7 +235,8 @@ fn restore(
     plan: &Plan,
 ) -> Result<Option<Restored>, StateError> {
     let Some(snapshot) = plan.start.snapshot() else { return Ok(None) };
-    let metadata = verify(storage, snapshot).map_err(|cause| explain(storage, dir, plan, cause))?;
+    let read = if matches!(plan.start, Start::Conclude(_)) { load } else { verify };
+    let metadata = read(storage, snapshot).map_err(|cause| explain(storage, dir, plan, cause))?;
     if let Some(why) = foreign(dir, job, job_name, plan, snapshot, &metadata) {
         return Err(Refusal::Foreign { dir: snapshot.to_owned(), why }.into());
     }
@@ -274,7 +275,7 @@ fn is_own(dir: &JobDir, snapshot: &Path) -> bool {
 /// Adds to an error about what the job would go on from by itself what else there is (ruling 1). A disk that cannot
 /// be read at the moment says nothing about the checkpoint.
 fn explain(storage: &dyn Storage, dir: &JobDir, plan: &Plan, cause: StateError) -> StateError {
-    let Start::Resume(snapshot) = &plan.start else { return cause };
+    let (Start::Resume(snapshot) | Start::Conclude(snapshot)) = &plan.start else { return cause };
     if matches!(&cause, StateError::DataFile { source, .. } if source.kind() != ErrorKind::NotFound) {
         return cause;
     }

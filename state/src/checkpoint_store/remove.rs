@@ -3,23 +3,61 @@
 use crate::layout::JobDir;
 use crate::metadata::METADATA_FILE;
 use millstream_io::id::CheckpointId;
-use millstream_io::storage::{self, Result, Storage};
+use millstream_io::storage::{self, Kind, Result, Storage};
 use std::io::ErrorKind;
+use std::path::Path;
 
 /// Removes `chk-<id>` with all that is in it; fine when it is gone.
 ///
 /// `_metadata` goes first, and durably: from then on it is an unfinished attempt, which every start skips.
 pub(super) fn remove(storage: &dyn Storage, dir: &JobDir, id: CheckpointId) -> Result<()> {
     let checkpoint = dir.checkpoint(id);
-    match storage.remove(&checkpoint.join(METADATA_FILE)) {
-        Ok(()) => storage.sync_dir(&checkpoint)?,
-        // Somebody's file of that name: nothing of ours.
-        Err(error) if error.kind() == ErrorKind::NotADirectory => return Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
+    match unpublish(storage, &checkpoint)? {
+        Stood::Complete => storage.sync_dir(&checkpoint)?,
+        Stood::Incomplete => {}
+        Stood::Foreign => return Ok(()),
     }
     storage::remove_tree(storage, &checkpoint)?;
     storage.sync_dir(dir.root())
+}
+
+/// Removes all of `chk-<id>` but `_metadata`.
+pub(super) fn remove_data(storage: &dyn Storage, dir: &JobDir, id: CheckpointId) -> Result<()> {
+    let checkpoint = dir.checkpoint(id);
+    for entry in storage.list(&checkpoint)?.iter().filter(|entry| entry.name != METADATA_FILE) {
+        let path = checkpoint.join(&entry.name);
+        match entry.kind {
+            Kind::Dir => storage::remove_tree(storage, &path)?,
+            Kind::File | Kind::Other => storage.remove(&path)?,
+        }
+    }
+    Ok(())
+}
+
+/// What stood in the place of a checkpoint.
+pub(super) enum Stood {
+    Complete,
+    /// An unfinished attempt, or nothing.
+    Incomplete,
+    /// Somebody's file of that name: nothing of ours.
+    Foreign,
+}
+
+/// Takes `_metadata` away; durably only once the directory is synced.
+pub(super) fn unpublish(storage: &dyn Storage, checkpoint: &Path) -> Result<Stood> {
+    let metadata = checkpoint.join(METADATA_FILE);
+    match storage.remove(&metadata) {
+        Ok(()) => Ok(Stood::Complete),
+        Err(error) => match error.kind() {
+            ErrorKind::NotADirectory => Ok(Stood::Foreign),
+            ErrorKind::NotFound => Ok(Stood::Incomplete),
+            // Whether it is gone is what counts, not what was said.
+            _ if storage.stat(&metadata).is_err_and(|e| e.kind() == ErrorKind::NotFound) => {
+                Ok(Stood::Complete)
+            }
+            _ => Err(error),
+        },
+    }
 }
 
 /// Removes what interrupted replacements of the lineage left (MS-052).

@@ -27,7 +27,8 @@ pub enum Began {
 pub enum LineEnd {
     /// It has not: the next start goes on with it.
     Open,
-    /// All input was processed and committed; its checkpoints may go.
+    /// All input was processed and committed; its checkpoints may go. While its final one is there, nobody has been
+    /// told: the next start goes on from it and has nothing left to do.
     Finished,
     /// It was cancelled for good; its checkpoints may go.
     Canceled,

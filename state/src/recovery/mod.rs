@@ -56,6 +56,9 @@ pub enum Start {
     Empty(Reason),
     /// The line's newest checkpoint, or what it began with while it has none.
     Resume(PathBuf),
+    /// The final checkpoint of a line that has finished without anybody having been told: nothing is left to do but that.
+    /// Of its files only the metadata needs to be there.
+    Conclude(PathBuf),
     /// A snapshot that the user named.
     From(PathBuf),
 }
@@ -78,7 +81,7 @@ impl Start {
     pub fn snapshot(&self) -> Option<&Path> {
         match self {
             Self::Empty(_) => None,
-            Self::Resume(dir) | Self::From(dir) => Some(dir),
+            Self::Resume(dir) | Self::Conclude(dir) | Self::From(dir) => Some(dir),
         }
     }
 }
@@ -97,7 +100,7 @@ impl fmt::Display for Start {
             Self::Empty(Reason::NewRunAfterCancel) => {
                 f.write_str("starting without state (the job was cancelled; this is a new run)")
             }
-            Self::Resume(dir) => write!(f, "resuming from {}", dir.display()),
+            Self::Resume(dir) | Self::Conclude(dir) => write!(f, "resuming from {}", dir.display()),
             Self::From(dir) => write!(f, "starting from {}", dir.display()),
         }
     }
@@ -176,21 +179,21 @@ fn decide(facts: &Facts, request: &Request) -> Result<Plan, Refusal> {
 
 /// Goes on where the current line stands; `otherwise` when it has ended or holds nothing yet.
 fn go_on(facts: &Facts, line: &Lineage, otherwise: Start) -> Plan {
-    match &line.end {
-        LineEnd::Finished | LineEnd::Canceled => return new_line(facts, otherwise),
-        LineEnd::Stopped(kept) => return new_line(facts, Start::Resume(kept.clone())),
-        LineEnd::Open => {}
-    }
     let mut completed =
         facts.checkpoints.iter().rev().filter(|c| c.complete && line.holds(c.id)).map(|c| c.id);
-    let start = match (completed.next(), &line.began, otherwise) {
-        (Some(newest), ..) => Start::Resume(facts.dir.checkpoint(newest)),
-        (None, _, named @ Start::From(_)) => named,
-        (None, Began::At(dir), _) => Start::Resume(dir.clone()),
-        (None, Began::Empty, otherwise) => otherwise,
+    let newest = completed.next().map(|id| facts.dir.checkpoint(id));
+    let start = match (&line.end, newest, &line.began) {
+        (LineEnd::Finished, Some(last), _) => Start::Conclude(last),
+        (LineEnd::Finished | LineEnd::Canceled, ..) => return new_line(facts, otherwise),
+        (LineEnd::Stopped(kept), ..) => return new_line(facts, Start::Resume(kept.clone())),
+        (LineEnd::Open, Some(newest), _) => Start::Resume(newest),
+        (LineEnd::Open, None, Began::At(dir)) if !matches!(otherwise, Start::From(_)) => {
+            Start::Resume(dir.clone())
+        }
+        (LineEnd::Open, None, _) => otherwise,
     };
-    let older = completed.collect();
-    Plan { start, continues: Some(line.clone()), new_line: line.line, older, ..common(facts) }
+    let (older, continues) = (completed.collect(), Some(line.clone()));
+    Plan { start, continues, new_line: line.line, older, ..common(facts) }
 }
 
 fn new_line(facts: &Facts, start: Start) -> Plan {

@@ -170,12 +170,26 @@ fn ruling_02_after_the_end_a_new_run_begins_and_leftovers_go() {
         [(LineEnd::Finished, Reason::NewRunAfterFinish), (LineEnd::Canceled, Reason::NewRunAfterCancel)]
     {
         // 2 belongs to an older line; 5 and 6 were to be deleted at the end, but the process died.
-        let plan = decided(&facts(line(4, 3, Began::Empty, end), "2 5 6 7-"), &Request::Resume);
+        let there = if end == LineEnd::Finished { "2 5- 6- 7-" } else { "2 5 6 7-" };
+        let plan = decided(&facts(line(4, 3, Began::Empty, end), there), &Request::Resume);
         assert_eq!(plan.start, Start::Empty(reason));
         let mut leftovers = plan.leftovers.clone();
         leftovers.sort();
         assert_eq!(leftovers, ids(&[5, 6, 7]));
         assert_eq!(Some(plan.lineage(None)), line(5, 8, Began::Empty, LineEnd::Open));
+    }
+}
+
+/// The process died between the record of its end and its exit: whoever started it starts it again, and what was done
+/// is not done twice.
+#[test]
+fn ruling_02_a_finished_line_is_over_when_its_final_checkpoint_is_gone() {
+    for request in [Request::Resume, Request::From("/saved/chk-40".into())] {
+        let began = Began::At("/saved/chk-40".into());
+        let plan = decided(&facts(line(4, 3, began.clone(), LineEnd::Finished), "2 5 6 7-"), &request);
+        assert_eq!(plan.start, Start::Conclude(chk(6)));
+        assert_eq!(Some(plan.lineage(None)), line(4, 3, began, LineEnd::Finished));
+        assert_eq!(plan.leftovers, ids(&[7]));
     }
 }
 
@@ -291,11 +305,19 @@ fn obeys(facts: &Facts, request: &Request, plan: &Plan) {
         let over = lineage.is_some_and(|l| l.end != LineEnd::Open && l.holds(*id));
         assert!(!found.complete || (over && *request != Request::Fresh), "{}", context());
     }
-    // A line goes on as it was, or a new one begins above it with what was chosen.
+    // A line goes on as it was, or a new one begins above it with what was chosen. One that has finished is concluded as
+    // long as it has a checkpoint.
     match &plan.continues {
         Some(line) => {
             assert_eq!(Some(line), lineage, "{}", context());
-            assert_eq!(line.end, LineEnd::Open, "{}", context());
+            let newest = facts.checkpoints.iter().rfind(|c| c.complete && line.holds(c.id));
+            match &plan.start {
+                Start::Conclude(dir) => {
+                    assert_eq!(line.end, LineEnd::Finished, "{}", context());
+                    assert!(newest.is_some_and(|c| chk(c.id.0) == *dir), "{}", context());
+                }
+                _ => assert_eq!(line.end, LineEnd::Open, "{}", context()),
+            }
         }
         None => {
             assert!(lineage.is_none_or(|l| next.line == l.line + 1), "{}", context());

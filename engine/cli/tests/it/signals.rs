@@ -71,3 +71,29 @@ fn ms_077_when_the_grace_is_over_the_exit_code_is_1_and_checkpoints_are_kept() {
     assert!(ran.stderr.contains("100ms"), "{}", ran.stderr);
     assert_eq!(place.summary()["state"], "FAILED");
 }
+
+/// Ruling 2: a run that could not write its summary has not finished. It is started again, has nothing left to process,
+/// and writes nothing twice.
+#[test]
+fn ruling_02_a_run_whose_summary_cannot_be_written_goes_on_when_it_is_started_again() {
+    let place = Place::new();
+    place.write("in", "a\nb\nc\n");
+    std::fs::create_dir(place.path("reports")).unwrap();
+    let job = "run -D execution.checkpointing.interval=50ms --summary reports/summary.json pass --input in --output out";
+    let child = place.start(&format!("{job} --delay 100ms"));
+    place.job(|job| job["state"] == "RUNNING");
+    std::fs::remove_dir(place.path("reports")).unwrap();
+    let ran = Ran::of(child.wait_with_output().unwrap());
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("error: write summary: reports/summary.json: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint: "), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("finished:"), "{}", ran.stderr);
+    std::fs::create_dir(place.path("reports")).unwrap();
+    let again = place.run(job).ends_well().stderr;
+    assert!(
+        again.contains("resuming from") && again.contains("finished: 3 records read, 3 written"),
+        "{again}"
+    );
+    assert_eq!(place.sorted("out"), ["a", "b", "c"]);
+    assert!(place.path("reports/summary.json").exists());
+}

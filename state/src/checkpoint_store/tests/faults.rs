@@ -1,6 +1,7 @@
 //! MS-069 and single failures: the process lives on, and what it believes is what is on disk.
 
 use super::*;
+use crate::recovery::{Reason, Start};
 use millstream_io::storage::fault::{Fault, FaultStorage};
 
 const EIO: i32 = 5;
@@ -95,4 +96,38 @@ fn ms_069_a_full_disk_costs_nothing_that_was_there() {
         storage.full_from(u64::MAX);
         run(&mut store, [3]);
     }
+}
+
+/// Ruling 2: a line whose end could not be recorded goes on from its newest checkpoint, one whose end is on record is
+/// over, whatever fails when, and whether or not it was done all the same.
+#[test]
+fn ruling_02_the_line_goes_on_exactly_when_its_end_was_an_error() {
+    let undisturbed = FaultStorage::new(Arc::new(MemoryStorage::new()));
+    let mut store = start(&undisturbed);
+    run(&mut store, 1..=2);
+    let before = undisturbed.operations();
+    store.end(&JobEnd::Finished, Retention::default()).unwrap();
+    let mut seen = (0, 0);
+    for k in before..undisturbed.operations() {
+        for fault in [Fault::Before(EIO), Fault::After(EIO)] {
+            let context = format!("operation {k}, {fault:?}");
+            let memory = MemoryStorage::new();
+            let storage = FaultStorage::new(Arc::new(memory.clone()));
+            let mut store = start(&storage);
+            run(&mut store, 1..=2);
+            storage.fail_at(k, fault);
+            let ended = store.end(&JobEnd::Finished, Retention::default());
+            let image = memory.kill_image();
+            let start = open(&image, &StartFrom::Latest).unwrap().start().clone();
+            let newest = job_dir().checkpoint(CheckpointId(2));
+            let new_run = Start::Empty(Reason::NewRunAfterFinish);
+            match ended {
+                Err(_) => assert_eq!(start.snapshot(), Some(&*newest), "{context}: {start}"),
+                Ok(()) => assert_eq!(start, new_run, "{context}"),
+            }
+            let resumed = matches!(start, Start::Resume(_) | Start::Conclude(_));
+            seen = if resumed { (seen.0 + 1, seen.1) } else { (seen.0, seen.1 + 1) };
+        }
+    }
+    assert!(seen.0 >= 10 && seen.1 >= 2, "{seen:?}");
 }

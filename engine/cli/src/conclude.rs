@@ -1,0 +1,112 @@
+//! What belongs to the end of a run: the summary, the words, the leave from those who listen.
+//!
+//! When a job has finished all of it comes before the engine puts that on record, since a process that dies between the
+//! record and its exit has finished without having said so: whoever starts it again starts a new run. After any other
+//! end the next start goes on from a checkpoint, or does so by intention not, and the order does not matter.
+
+use crate::control::{Claim, Server};
+use crate::failure::{FAILED, Failure};
+use crate::job_args::AtEnd;
+use crate::steer::Steered;
+use crate::summary::{Summary, written};
+use crate::supervise::Ended;
+use millstream::{Class, Ending, Error, Over};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// What is left to do in the end.
+pub(crate) struct Conclusion<'a> {
+    pub job: Arc<Steered>,
+    /// Where the summary goes.
+    pub summary: Option<&'a Path>,
+    pub at_end: AtEnd,
+    /// Those who listen, and the right to run the job.
+    pub held: Option<(Server, Claim)>,
+}
+
+impl Conclusion<'_> {
+    /// The job has finished: says so, and puts it on record as the last thing before the exit.
+    ///
+    /// # Errors
+    /// The summary or the record cannot be written; the job is then not over.
+    pub(crate) fn finished(&mut self, ending: Ending) -> Result<Over, Failure> {
+        let summary = &written(ending.summary());
+        self.write(summary)?;
+        self.warn();
+        if let Some(report) = self.at_end.report.take() {
+            eprintln!("{}", report(summary));
+        }
+        eprintln!("finished: {}", figures(summary));
+        // Its checkpoints go with the record.
+        self.job.end.post(Ok(None));
+        self.leave();
+        ending.complete().map_err(|error| failed(&error))
+    }
+
+    /// The job has ended in any other way; gives the exit code.
+    ///
+    /// # Errors
+    /// The summary cannot be written.
+    pub(crate) fn ended(&mut self, ended: &Ended, summary: &Summary) -> Result<ExitCode, Failure> {
+        self.warn();
+        let figures = figures(summary);
+        match ended {
+            Ended::Finished | Ended::Failed(_) => {}
+            Ended::Canceled => eprintln!("cancelled: {figures}"),
+            Ended::Stopped(Some(path)) => {
+                eprintln!("suspended: {figures}; the next start goes on from {path}");
+            }
+            Ended::Stopped(None) => {
+                eprintln!(
+                    "stopped: nothing was committed, since execution.checkpointing.interval is not set"
+                );
+            }
+        }
+        let code = if let Ended::Failed(failure) = ended { failure.report() } else { ExitCode::SUCCESS };
+        self.write(summary)?;
+        self.leave();
+        Ok(code)
+    }
+
+    fn write(&self, summary: &Summary) -> Result<(), Failure> {
+        self.summary.map_or(Ok(()), |path| summary.write(path))
+    }
+
+    fn warn(&mut self) {
+        if let Some(warning) = self.at_end.warning.take().and_then(|warning| warning()) {
+            eprintln!("warning: {warning}");
+        }
+    }
+
+    fn leave(&mut self) {
+        self.held = None;
+    }
+}
+
+fn figures(summary: &Summary) -> String {
+    format!("{} records read, {} written", summary.records_in, summary.records_out)
+}
+
+/// What the engine is told when the end could not be concluded.
+pub(crate) fn unconcluded(failure: Failure) -> Error {
+    let Failure { what, at, cause, hint, .. } = failure;
+    let error = Error::new(Class::Fatal, what, at, cause);
+    let hint = hint.unwrap_or_else(|| {
+        "everything is committed, but the job counts as unfinished; start it again once this is mended"
+            .to_owned()
+    });
+    error.with_hint(hint)
+}
+
+/// An error of the engine as the command reports it.
+pub(crate) fn failed(error: &Error) -> Failure {
+    let code = if error.class() == Class::Refuse { crate::failure::REFUSED } else { FAILED };
+    Failure {
+        what: error.what().to_owned(),
+        at: error.at().to_owned(),
+        cause: error.cause().to_string(),
+        hint: error.hint().map(ToOwned::to_owned),
+        code,
+    }
+}

@@ -1,0 +1,45 @@
+//! The last step of a job that has finished.
+
+use super::summary::Summary;
+use crate::error::Error;
+use millstream_state::CheckpointStore;
+use millstream_state::checkpoint_store::{JobEnd, Retention};
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::Arc;
+
+/// A job that has processed and committed everything, which is not on record yet; see
+/// [`Env::before_end`](crate::Env::before_end).
+pub struct Ending {
+    pub(super) summary: Summary,
+    pub(super) store: Option<Arc<Mutex<CheckpointStore>>>,
+    pub(super) retention: Retention,
+}
+
+impl Ending {
+    /// What the run has come to.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// Puts the end on record: from now on a start of this job is a new run.
+    ///
+    /// # Errors
+    /// The record cannot be written; the job is then not over.
+    pub fn complete(self) -> Result<Over, Error> {
+        if let Some(store) = &self.store {
+            store.lock().end(&JobEnd::Finished, self.retention)?;
+        }
+        Ok(Over(()))
+    }
+}
+
+impl fmt::Debug for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ending").field("summary", &self.summary).finish_non_exhaustive()
+    }
+}
+
+/// Proof that the end of a job is on record.
+#[derive(Debug)]
+pub struct Over(());

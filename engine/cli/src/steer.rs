@@ -90,7 +90,7 @@ impl Steered {
     }
 
     fn stop(&self) -> Result<String, Fault> {
-        self.control.stop().map_err(|error| fault(&error))?;
+        self.control.stop_and_keep().map_err(|error| fault(&error))?;
         self.end.wait()?.ok_or_else(|| Fault {
             what: "stop".to_owned(),
             at: format!("job {}", self.control.name()),

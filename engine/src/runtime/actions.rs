@@ -192,9 +192,12 @@ impl Supervisor {
                 let _ = reply.send(Err(not_taken(&self.parts.name, &failure)));
             }
             // The subtasks are being told to commit and close; the last of them ends the job.
-            (Some(Asked::Stop), Ok(Taken::Completed(id))) => self.stopped_at = Some(id),
-            (Some(Asked::Stop), Ok(Taken::Nothing)) => self.stopped_without_checkpoint(),
-            (Some(Asked::Stop), Err(failure)) => self.stop_failed(&failure),
+            (Some(Asked::Stop { keep }), Ok(Taken::Completed(id))) => {
+                self.stopped_at = Some(id);
+                self.keep |= keep;
+            }
+            (Some(Asked::Stop { .. }), Ok(Taken::Nothing)) => self.stopped_without_checkpoint(),
+            (Some(Asked::Stop { .. }), Err(failure)) => self.stop_failed(&failure),
             (None, _) => {}
         }
     }

@@ -64,7 +64,7 @@ impl Supervisor {
         let recorded = match state {
             JobState::Finished => self.finish(),
             JobState::Canceled => self.record(&JobEnd::Canceled),
-            JobState::Stopped => self.record(&JobEnd::Suspended),
+            JobState::Stopped => self.record(&self.stopped()),
             _ => self.record(&JobEnd::Failed),
         };
         // The first error is the one to report; what could not be recorded is as it was.
@@ -91,6 +91,14 @@ impl Supervisor {
         };
         self.parts.board.post(|posted| posted.last_checkpoint = None);
         Ok(())
+    }
+
+    /// A stop leaves a mark that names its checkpoint (ruling 3), a suspend leaves the line open (ruling 4).
+    fn stopped(&self) -> JobEnd {
+        match self.stopped_at {
+            Some(id) if self.keep => JobEnd::Stopped(self.checkpoint_path(id)),
+            _ => JobEnd::Suspended,
+        }
     }
 
     fn record(&mut self, end: &JobEnd) -> Result<(), Error> {

@@ -20,7 +20,10 @@ pub enum Command {
         reply: Sender<Result<CheckpointInfo, Error>>,
     },
     /// A final checkpoint, then the end.
-    Stop,
+    Stop {
+        /// The checkpoint is the user's: no later run deletes it.
+        keep: bool,
+    },
     /// The end, without one.
     Cancel,
     /// Stop everything, as a crash would: nothing is committed, nothing is deleted.
@@ -78,7 +81,16 @@ impl JobControl {
     /// # Errors
     /// The job has ended.
     pub fn stop(&self) -> Result<(), Error> {
-        self.send(Command::Stop)
+        self.send(Command::Stop { keep: false })
+    }
+
+    /// The same, and the final checkpoint is the user's to keep: the next start goes on from it in a line of its own,
+    /// whose checkpoints do not replace it (ruling 3). When it is gone that start is refused.
+    ///
+    /// # Errors
+    /// The job has ended.
+    pub fn stop_and_keep(&self) -> Result<(), Error> {
+        self.send(Command::Stop { keep: true })
     }
 
     /// Asks the job to end at once without a checkpoint. Its checkpoints are deleted unless

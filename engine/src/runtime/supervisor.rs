@@ -61,7 +61,10 @@ pub(super) enum Asked {
     /// A user who wants to know its path.
     Checkpoint(Sender<Result<CheckpointInfo, Error>>),
     /// The job's end.
-    Stop,
+    Stop {
+        /// Whether the checkpoint is the user's to keep.
+        keep: bool,
+    },
 }
 
 /// Runs one job: deploys attempts, carries facts to the coordinator and its decisions to the subtasks.
@@ -86,6 +89,8 @@ pub struct Supervisor {
     pub(super) base: LineCounters,
     /// The final checkpoint of a stop, once it is durable.
     pub(super) stopped_at: Option<CheckpointId>,
+    /// It is the user's to keep.
+    pub(super) keep: bool,
     restored_from: Option<PathBuf>,
     /// The job has finished before, and nobody was told.
     over: bool,
@@ -112,6 +117,7 @@ impl Supervisor {
             storing: HashMap::new(),
             base: LineCounters::default(),
             stopped_at: None,
+            keep: false,
             restored_from: None,
             over: false,
             started,
@@ -289,14 +295,14 @@ impl Supervisor {
         let starting = matches!(self.state, JobState::Starting | JobState::Restarting);
         match command {
             // What needs running subtasks waits for them.
-            Command::Checkpoint { .. } | Command::Stop if starting => self.held.push(command),
+            Command::Checkpoint { .. } | Command::Stop { .. } if starting => self.held.push(command),
             Command::Checkpoint { full, reply } => {
                 let ticket = self.ticket(Asked::Checkpoint(reply));
                 self.coordinate(Input::Request { ticket, kind: RequestKind::Checkpoint { full } });
             }
-            Command::Stop => {
+            Command::Stop { keep } => {
                 self.enter(JobState::Stopping);
-                let ticket = self.ticket(Asked::Stop);
+                let ticket = self.ticket(Asked::Stop { keep });
                 self.coordinate(Input::Request { ticket, kind: RequestKind::Stop });
             }
             Command::Cancel => self.cancelled(),

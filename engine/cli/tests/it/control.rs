@@ -116,6 +116,15 @@ fn stop_prints_the_path_of_the_final_checkpoint_and_the_next_start_resumes_from_
     let ran = Ran::of(child.wait_with_output().unwrap()).ends_well();
     assert!(ran.stderr.contains(&format!("resuming from {path}")), "{}", ran.stderr);
     assert_eq!(place.summary()["restored_from"], path);
+    // Ruling 3: that checkpoint stays, whatever later runs do; when the one of the last stop is gone the start is refused.
+    assert!(fs::metadata(format!("{path}/_metadata")).is_ok(), "{path}");
+    let last = place.summary()["last_checkpoint"].as_str().unwrap().to_owned();
+    fs::remove_dir_all(&last).unwrap();
+    let refused = place.run(&endless(CHECKPOINTS)).refused();
+    assert!(
+        refused.contains(&last) && refused.contains("hint: ") && refused.contains("--fresh"),
+        "{refused}"
+    );
 }
 
 #[test]

@@ -146,7 +146,16 @@ impl Supervisor {
         let Some(permit) = self.permits.remove(&id) else { return };
         self.permits.retain(|other, _| *other > id);
         self.tell(subtasks, &Message::Complete(permit));
-        self.in_background(|store| store.subsume());
+        if self.parts.store.is_some() {
+            self.deleting(self.deletions + 1);
+            let sender = self.parts.shared.sender.clone();
+            self.in_background(move |store| {
+                let deleted = store.subsume();
+                // The supervisor may be gone.
+                let _ = sender.send(ToSupervisor::Deleted);
+                deleted
+            });
+        }
     }
 
     fn abort(&mut self, id: CheckpointId, failure: &CheckpointFailure, subtasks: &[SubtaskId]) {

@@ -95,6 +95,8 @@ pub struct Supervisor {
     /// The job has finished before, and nobody was told.
     over: bool,
     started: Moment,
+    /// Completed checkpoints that wait for the deletion of older ones.
+    pub(super) deletions: u32,
     /// Checkpoints whose directory has been made.
     pub(super) begun: Vec<CheckpointId>,
     outcome: Option<Result<Summary, Error>>,
@@ -121,6 +123,7 @@ impl Supervisor {
             restored_from: None,
             over: false,
             started,
+            deletions: 0,
             begun: Vec::new(),
             outcome: None,
         }
@@ -242,8 +245,15 @@ impl Supervisor {
                     self.coordinate(Input::StoreFailed { id, cause: error.to_string() });
                 }
             }
+            ToSupervisor::Deleted => self.deleting(self.deletions - 1),
             ToSupervisor::Command(command) => self.commanded(command),
         }
+    }
+
+    /// So many deletions are under way; too many hold back new checkpoints (CP-06).
+    pub(super) fn deleting(&mut self, waiting: u32) {
+        self.deletions = waiting;
+        self.coordinate(Input::Deleting { waiting });
     }
 
     fn reported(&mut self, subtask: SubtaskId, report: Report) {

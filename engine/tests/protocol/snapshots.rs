@@ -1,6 +1,6 @@
 //! What a subtask does at a barrier, and who hears of it (CP-23 to CP-27).
 
-use crate::hand::{Hand, env};
+use crate::hand::{Hand, INTERVAL, env};
 use crate::parts::{Fed, Log, Logged, Watch};
 use millstream::Env;
 use millstream::connector::CollectSink;
@@ -190,4 +190,34 @@ fn cp_27_what_an_aborted_checkpoint_sealed_belongs_to_the_next() {
     assert_eq!(hand.checkpoint().0, 2);
     assert_eq!(log.take(), "sink:3 sink:pre-commit-2 sink:commit-2");
     assert_eq!(seen.take(), [1, 2, 3]);
+}
+
+/// CP-06: no new checkpoint while more completed ones wait for the deletion of older ones than may be taken at a time, so
+/// that a slow store is not filled without limit.
+#[test]
+fn cp_06_checkpoints_wait_for_a_store_that_deletes_slowly() {
+    let source = Fed::new(10);
+    let env = env();
+    env.source(source.clone()).name("in").sink(CollectSink::new());
+    let mut hand = Hand::begin(&env, &MemoryStorage::new());
+    for deletions in 1..=2 {
+        hand.trigger();
+        hand.run_all();
+        // The snapshot, then the metadata; what else waits are deletions.
+        for _ in 0..2 {
+            assert_eq!(hand.waiting(), deletions);
+            hand.work_on(deletions - 1);
+            hand.turn();
+        }
+        hand.run_all();
+    }
+    assert_eq!((hand.completed().map(|id| id.0), hand.waiting()), (Some(2), 2));
+    let taken = |hand: &Hand| hand.control.metrics().checkpoints.counts().total;
+    hand.pass(INTERVAL);
+    assert_eq!(taken(&hand), 2, "two wait for their deletions, and one checkpoint may be taken at a time");
+    hand.work_on(0);
+    hand.turn();
+    assert_eq!(taken(&hand), 3);
+    hand.settle();
+    assert_eq!(hand.completed().map(|id| id.0), Some(3));
 }

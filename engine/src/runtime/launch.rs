@@ -18,9 +18,9 @@ use millstream_io::clock::Clock;
 use millstream_io::error::ConnectorError;
 use millstream_io::executor::Executor;
 use millstream_io::storage::Storage;
-use millstream_state::JobId;
 use millstream_state::checkpoint_store::{Opening, Restored};
 use millstream_state::recovery::Start;
+use millstream_state::{JobId, StateError};
 use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -66,19 +66,14 @@ pub(crate) fn launch(
     let mut plan = Plan::new(graph, width, config.pipeline.max_parallelism.map(i64::from))?;
     let checkpointing = config.checkpointing.interval.is_some();
     let job_id = JobId::of(name);
-    let root = config.checkpointing.dir.clone().unwrap_or_else(|| PathBuf::from("checkpoints"));
-    let mut opening = if checkpointing || config.recovery.path.is_some() {
-        let from = settings::start_from(config);
-        let storage = environment.checkpoints.clone();
-        Some(Opening::new(storage, &root, name, &environment.holder, &from).map_err(refused)?)
-    } else {
-        None
-    };
+    let opening = open(name, config, &environment).map_err(refused)?;
+    let mut opening = opening.filter(|opening| checkpointing || matters(opening, config));
     let start = match &opening {
         Some(opening) => opening.start().to_string(),
         None => "starting without state (checkpoints are off)".to_owned(),
     };
     let restored = opening.as_ref().and_then(|opening| opening.restored().cloned());
+    let goes_on = restored.is_some();
     let over = opening.as_ref().is_some_and(|opening| matches!(opening.start(), Start::Conclude(_)));
     let allow_dropped = config.recovery.ignore_unclaimed_state;
     let (sender, inbox) = unbounded();
@@ -135,7 +130,32 @@ pub(crate) fn launch(
         Some(last) if over => supervisor.conclude(&last),
         restored => supervisor.begin(restored, prepared).map_err(Error::refused)?,
     }
+    if !checkpointing && goes_on && !over {
+        tracing::warn!(
+            job = name,
+            "execution.checkpointing.interval is not set: no more checkpoints are taken, and output is committed at the \
+             end of the input"
+        );
+    }
     Ok(Launched { supervisor, control, start })
+}
+
+/// Looks at what the job may go on from, also when it takes no checkpoints itself: those of an earlier run count all the
+/// same. Without a directory there can be none.
+fn open(name: &str, config: &Config, environment: &Environment) -> Result<Option<Opening>, StateError> {
+    let dir = config.checkpointing.dir.as_ref();
+    if config.checkpointing.interval.is_none() && config.recovery.path.is_none() && dir.is_none() {
+        return Ok(None);
+    }
+    let root = dir.cloned().unwrap_or_else(|| PathBuf::from("checkpoints"));
+    let from = settings::start_from(config);
+    Opening::new(environment.checkpoints.clone(), &root, name, &environment.holder, &from).map(Some)
+}
+
+/// Whether a job without checkpoints of its own has to do with what is in the directory: it goes on from it, or begins
+/// anew although it could.
+fn matters(opening: &Opening, config: &Config) -> bool {
+    opening.start().snapshot().is_some() || (config.recovery.fresh && opening.has_past())
 }
 
 /// What each subtask begins with. Until the line is recorded nothing that the job goes on from is changed.
@@ -157,6 +177,6 @@ fn prepare(
     restore::prepare(plan, &assigned, gathered, &base, shared)
 }
 
-fn refused(error: millstream_state::StateError) -> Error {
+fn refused(error: StateError) -> Error {
     Error::from(error).refused()
 }

@@ -112,6 +112,11 @@ impl Opening {
         self.restored.as_ref()
     }
 
+    /// Whether the job has run here before.
+    pub fn has_past(&self) -> bool {
+        self.facts.lineage.is_some() || !self.facts.checkpoints.is_empty()
+    }
+
     /// The number of the line that checkpoints of this start will belong to.
     pub fn line(&self) -> u64 {
         self.lineage().line

@@ -9,3 +9,4 @@ mod jobs;
 mod own_job;
 mod signals;
 mod support;
+mod without;

@@ -2,7 +2,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "a test looks at files")]
 
+mod acceptance;
 mod lifecycle;
 mod panics;
 mod process;
 mod refusals;
+mod storage;

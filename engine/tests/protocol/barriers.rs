@@ -16,7 +16,8 @@ fn br_01_a_barrier_stands_between_the_records_of_every_output() {
     stream.apply(Watch::new("", &log)).parallelism(2).sink(CollectSink::new());
     let mut hand = Hand::begin(&env, &MemoryStorage::new());
     source.allow(5);
-    hand.run("in");
+    // One step: the records lie in segments that are not full.
+    hand.step("in");
     hand.trigger();
     source.allow(10);
     hand.run("in");

@@ -2,7 +2,7 @@
 
 use crate::hand::{Hand, env};
 use crate::parts::{Fed, Log, Logged};
-use millstream::Env;
+use millstream::{Env, JobState};
 use millstream_io::storage::MemoryStorage;
 use millstream_io::storage::fault::{Fault, FaultStorage, Op};
 use std::sync::Arc;
@@ -66,4 +66,30 @@ fn cp_31_a_last_checkpoint_that_fails_is_taken_again_and_committed_once() {
     assert_eq!((summary.checkpoints_failed, summary.checkpoints_completed, summary.restarts), (1, 1, 0));
     assert_eq!(log.take(), "sink:pre-commit-2 sink:commit-2");
     assert_eq!(seen.take(), [1, 2, 3]);
+}
+
+/// Ruling 4: a stop takes a last checkpoint. Nothing passes behind its barrier, everything before it is committed, and
+/// the next start goes on from there.
+#[test]
+fn ruling_04_nothing_passes_behind_the_last_barrier() {
+    let disk = MemoryStorage::new();
+    let (source, log) = (Fed::new(9), Log::default());
+    let (sink, seen) = Logged::new(&log);
+    let mut hand = Hand::begin(&failing(&source, &sink), &disk);
+    source.allow(3);
+    hand.run("in");
+    hand.control.stop().unwrap();
+    hand.turn();
+    source.allow(6);
+    hand.run_all();
+    assert_eq!(log.take(), "sink:1 sink:2 sink:3 sink:pre-commit-1");
+    let summary = hand.finish().unwrap();
+    assert_eq!((summary.state, summary.records_in, seen.take()), (JobState::Stopped, 3, vec![1, 2, 3]));
+    assert_eq!(log.take(), "sink:commit-1");
+
+    source.end();
+    let hand = Hand::begin(&failing(&source, &sink), &disk.kill_image());
+    assert_eq!(source.opened(), "[0] [3]");
+    assert_eq!(hand.finish().unwrap().records_in, 9);
+    assert_eq!(seen.take(), [4, 5, 6, 7, 8, 9]);
 }

@@ -2,8 +2,8 @@
 
 use crate::hand::{Hand, INTERVAL, env};
 use crate::parts::{Fed, Log, Logged, Watch};
-use millstream::Env;
 use millstream::connector::CollectSink;
+use millstream::{Class, Collector, ConnectorError, Env, Operator};
 use millstream_io::storage::MemoryStorage;
 use std::time::Duration;
 
@@ -35,6 +35,38 @@ fn cp_23_hook_then_barrier_then_snapshot_and_no_record_between() {
         "c:1 sink:1 c:77 sink:77 c:88 sink:88 sink:pre-commit-1 c:snapshot=3 c:2 sink:2",
         "what hooks emit belongs to the checkpoint here too"
     );
+}
+
+/// CP-23: a hook that fails is met before the snapshot counts: the attempt fails, whatever is tolerated (CP-19).
+#[test]
+fn cp_23_a_hook_that_fails_ends_the_attempt_and_leaves_no_checkpoint() {
+    #[derive(Clone)]
+    struct Failing;
+    impl Operator for Failing {
+        type In = u64;
+        type Out = u64;
+        type State = ();
+
+        fn process(&mut self, n: u64, out: &mut Collector<'_, u64>) {
+            out.emit(n);
+        }
+
+        fn before_barrier(&mut self, out: &mut Collector<'_, u64>) {
+            out.fail(ConnectorError::new(Class::Data, "sync", "/rejects", "no room"));
+        }
+    }
+    let (source, log) = (Fed::new(9), Log::default());
+    let (sink, seen) = Logged::new(&log);
+    let env = env();
+    env.source(source.clone()).name("in").rebalance().apply(Failing).sink(sink);
+    let mut hand = Hand::begin(&env, &MemoryStorage::new());
+    source.allow(2);
+    hand.run("in");
+    hand.trigger();
+    hand.settle();
+    assert_eq!((hand.completed(), seen.len()), (None, 0));
+    let error = hand.finish().unwrap_err();
+    assert!(error.to_string().contains("/rejects"), "{error}");
 }
 
 /// CP-23: a subtask downstream may be done with a checkpoint before the one above it; it is complete when all are.

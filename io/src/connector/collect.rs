@@ -209,6 +209,12 @@ mod tests {
         running.commit(CheckpointId(3)).unwrap();
         assert_eq!(seen.take(), [1, 2, 3]);
         assert!(seen.is_empty());
+        running.write(4).unwrap();
+        running.pre_commit(epoch(4)).unwrap();
+        running.write(5).unwrap();
+        running.pre_commit(epoch(5)).unwrap();
+        running.commit(CheckpointId(4)).unwrap();
+        assert_eq!(seen.take(), [4], "what a later one sealed waits for that one");
     }
 
     #[test]

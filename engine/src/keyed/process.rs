@@ -13,13 +13,16 @@ use millstream_io::record::{Key, Record, View};
 use millstream_io::segment::Segment;
 use millstream_state::OperatorId;
 use millstream_state::heap::HeapState;
-use millstream_state::keyed::{KeyedBackend, batch};
+use millstream_state::keyed::{KeyedBackend, Visit, batch};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
 /// A function called for every key when the input has ended.
 pub trait EndFunction<K: Key, V, U: Record>: Clone + Send + 'static {
+    /// Whether there is one.
+    const IS: bool = true;
+
     /// Calls it.
     fn call(&mut self, key: K::Ref<'_>, value: &mut V, out: &mut Collector<'_, U>);
 }
@@ -29,6 +32,8 @@ pub trait EndFunction<K: Key, V, U: Record>: Clone + Send + 'static {
 pub struct NoEnd;
 
 impl<K: Key, V, U: Record> EndFunction<K, V, U> for NoEnd {
+    const IS: bool = false;
+
     fn call(&mut self, _: K::Ref<'_>, _: &mut V, _: &mut Collector<'_, U>) {}
 }
 
@@ -93,7 +98,7 @@ where
             key: self.key,
             f: self.f,
             end: self.end,
-            ended: false,
+            visit: Visit::default(),
             fault: cx.fault.clone(),
             counters: cx.counters.clone(),
             below,
@@ -109,7 +114,8 @@ struct ProcessHead<T, K: Key, V: Record + Default, U, KF, F, G, S> {
     key: KF,
     f: F,
     end: G,
-    ended: bool,
+    /// How far the visit to all keys at the end has come.
+    visit: Visit,
     fault: Fault,
     counters: Arc<Counters>,
     below: S,
@@ -148,13 +154,16 @@ where
         );
     }
 
-    fn finish(&mut self) -> Result<bool, Error> {
-        if !self.ended {
-            self.ended = true;
-            let mut out = Collector::new(&mut self.below, &self.fault, &self.counters);
-            self.state.for_each(|key, value| self.end.call(key, value, &mut out));
+    fn finish(&mut self, rows: usize) -> bool {
+        if !G::IS {
+            return true;
         }
-        Ok(true)
+        let Self { state, visit, end, below, fault, counters, .. } = self;
+        let mut out = Collector::new(below, fault, counters);
+        state.visit(visit, rows, |key, value| {
+            end.call(key, value, &mut out);
+            !out.is_full()
+        })
     }
 }
 

@@ -27,6 +27,11 @@ impl<'a, U: Record> Collector<'a, U> {
         self.below.emit(record);
     }
 
+    /// Whether what is emitted waits for room.
+    pub(crate) fn is_full(&self) -> bool {
+        self.below.is_full()
+    }
+
     /// Fails the attempt with this error; its class says whether the job may be restarted. Records of the current
     /// batch that follow may still be processed, their results are discarded.
     #[cold]

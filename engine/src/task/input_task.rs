@@ -13,6 +13,9 @@ use millstream_io::Record;
 use millstream_io::clock::Moment;
 use millstream_io::segment::Segment;
 
+/// Of what is left at the end of the input there may be much between two keys, so its pace says little.
+const LOOK: usize = 16;
+
 /// Runs a gate and the chain below it.
 pub(crate) struct InputTask<T: Record, I> {
     core: Core,
@@ -24,6 +27,8 @@ pub(crate) struct InputTask<T: Record, I> {
     /// A segment that is half read: its channel, and the next row.
     open: Option<(usize, Segment<T>, usize)>,
     ended: Vec<bool>,
+    /// The channel that ended last.
+    last: usize,
     pace: Pace,
     intake: I,
 }
@@ -38,6 +43,7 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
             aligning: None,
             open: None,
             ended: vec![false; gate.len()],
+            last: 0,
             pace: Pace::new(),
             gate,
             intake,
@@ -119,7 +125,10 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
                 if self.ended.iter().all(|ended| *ended) {
                     // What is left must be emitted before this end can stand for a barrier.
                     self.core.phase = Phase::Finishing;
-                    return self.finish(channel);
+                    self.last = channel;
+                    // What is called now may take longer than what was called for each record.
+                    self.pace = Pace::new();
+                    return Ok(());
                 }
                 self.aligner.end(channel)
             }
@@ -128,13 +137,32 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
         self.align(alignment)
     }
 
-    /// CP-31 steps 1 to 3: emit what is left, pass the end on, say so.
-    fn finish(&mut self, last: usize) -> Result<(), Error> {
-        while !self.intake.finish()? {}
+    /// CP-31 steps 1 to 3: emit what is left, pass the end on, say so. A step does some of it, as of rows (ruling 11).
+    fn finish(&mut self) -> Result<(), Error> {
+        // A snapshot under way has to hold the state as it was at its barrier.
+        if self.core.drain_much(&mut self.intake)? {
+            return Ok(());
+        }
+        let begun = self.core.clock.now();
+        let mut last = begun;
+        loop {
+            let rows = self.pace.rows().min(LOOK);
+            let done = self.intake.finish(rows);
+            self.core.fault.check()?;
+            if done {
+                break;
+            }
+            let now = self.core.clock.now();
+            self.pace.took(rows, now.saturating_sub(last));
+            last = now;
+            if now.saturating_sub(begun) >= STEP || !self.intake.ready() {
+                return Ok(());
+            }
+        }
         self.intake.signal(&mut Signal::End)?;
         self.core.fault.check()?;
         self.core.phase = Phase::Ended;
-        let alignment = self.aligner.end(last);
+        let alignment = self.aligner.end(self.last);
         self.align(alignment)?;
         self.core.reporter.report(Report::EndOfData);
         Ok(())
@@ -220,6 +248,10 @@ impl<T: Record, I: Intake<T>> Subtask for InputTask<T, I> {
             Phase::Closed => Ok(Progress::Finished),
             Phase::Parked(_) if messages => Ok(Progress::Worked),
             Phase::Parked(_) => self.idle(),
+            Phase::Finishing => {
+                self.finish()?;
+                Ok(Progress::Worked)
+            }
             _ => {
                 self.core.drain_some(&mut self.intake)?;
                 let progress = self.next()?;

@@ -11,11 +11,9 @@ pub(crate) trait Intake<T: Record>: Control + Send + 'static {
     /// Processes these rows of the segment, in order.
     fn take(&mut self, segment: &Segment<T>, rows: Range<usize>);
 
-    /// The input has ended: emits some of what is left, and says whether that was all.
-    ///
-    /// # Errors
-    /// The attempt fails.
-    fn finish(&mut self) -> Result<bool, Error>;
+    /// The input has ended: looks at about `rows` more of what is left and emits what is to be emitted, but ends where
+    /// there is overdraft. Says whether that was all.
+    fn finish(&mut self, rows: usize) -> bool;
 }
 
 /// Hands the rows one by one to a chain.
@@ -29,8 +27,8 @@ impl<T: Record, S: Stage<T>> Intake<T> for Rows<S> {
         }
     }
 
-    fn finish(&mut self) -> Result<bool, Error> {
-        Ok(true)
+    fn finish(&mut self, _: usize) -> bool {
+        true
     }
 }
 

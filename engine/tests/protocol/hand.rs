@@ -58,7 +58,7 @@ pub struct Hand {
     pub start: String,
     cells: Arc<Mutex<Vec<Cell>>>,
     executor: Arc<StepExecutor>,
-    clock: Arc<ManualClock>,
+    pub clock: Arc<ManualClock>,
     outcome: Option<Result<Summary, Error>>,
 }
 

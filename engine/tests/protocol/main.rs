@@ -6,6 +6,7 @@ mod hand;
 mod held;
 mod lifecycle;
 mod modes;
+mod on_end;
 mod parts;
 mod phases;
 mod real_files;

@@ -23,7 +23,7 @@ mod table;
 mod tests;
 
 use crate::key_group::{KeyGroup, KeyGroupRange};
-use crate::keyed::{Entry, KeyedBackend, KeyedSnapshot, RestoreError};
+use crate::keyed::{Entry, KeyedBackend, KeyedSnapshot, RestoreError, Visit};
 use head::{BytesHead, WordHead};
 use millstream_io::record::{Key, KeyWire, Record};
 use table::Table;
@@ -109,8 +109,8 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for HeapState<K, V> {
         either!(self.with(hash, key, f))
     }
 
-    fn for_each(&mut self, f: impl FnMut(K::Ref<'_>, &mut V)) {
-        either!(self.for_each(f))
+    fn visit(&mut self, at: &mut Visit, places: usize, f: impl FnMut(K::Ref<'_>, &mut V) -> bool) -> bool {
+        either!(self.visit(at, places, f))
     }
 
     fn freeze(&mut self) {

@@ -56,10 +56,6 @@ impl<H: Layout, V: Default> Shards<H, V> {
     pub fn iter(&self) -> std::slice::Iter<'_, Shard<H, V>> {
         if self.is_one() { std::slice::from_ref(&self.one).iter() } else { self.many.iter() }
     }
-
-    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, Shard<H, V>> {
-        if self.is_one() { std::slice::from_mut(&mut self.one).iter_mut() } else { self.many.iter_mut() }
-    }
 }
 
 impl<H: Layout, V: Default> Index<usize> for Shards<H, V> {

@@ -7,7 +7,7 @@ use super::image::Image;
 use super::shard::{Shard, Slot};
 use super::shards::{MANY, Shards};
 use crate::key_group::{Grouping, KeyGroup, KeyGroupRange};
-use crate::keyed::{Entry, KeyedSnapshot, RestoreError, restore};
+use crate::keyed::{Entry, KeyedSnapshot, RestoreError, Visit, restore};
 use millstream_io::prefetch::prefetch_index;
 use millstream_io::record::{Key, Record};
 use std::marker::PhantomData;
@@ -253,19 +253,35 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
         }
     }
 
-    pub fn for_each(&mut self, mut f: impl FnMut(K::Ref<'_>, &mut V)) {
+    pub fn visit(
+        &mut self,
+        at: &mut Visit,
+        mut places: usize,
+        mut f: impl FnMut(K::Ref<'_>, &mut V) -> bool,
+    ) -> bool {
         // What `f` is about to change must be in the image first.
         self.drain(usize::MAX);
-        if self.aside.used {
-            H::ASIDE.with_key(&Arena::default(), |key| f(key, &mut self.aside.value));
+        if !std::mem::replace(&mut at.aside, true)
+            && self.aside.used
+            && !H::ASIDE.with_key(&Arena::default(), |key| f(key, &mut self.aside.value))
+        {
+            return false;
         }
-        for (shard, rest) in self.shards.iter_mut().zip(&self.rest) {
-            for Slot { head, value, .. } in &mut shard.slots {
-                if !head.is_empty() {
-                    head.with_key(&rest.arena, |key| f(key, value));
+        while at.shard < self.shards.count() {
+            let (shard, rest) = (&mut self.shards[at.shard], &self.rest[at.shard]);
+            for Slot { head, value, .. } in shard.slots[at.slot..].iter_mut().take(places) {
+                at.slot += 1;
+                places -= 1;
+                if !head.is_empty() && !head.with_key(&rest.arena, |key| f(key, value)) {
+                    return false;
                 }
             }
+            if at.slot < shard.slots.len() {
+                return false;
+            }
+            (at.shard, at.slot) = (at.shard + 1, 0);
         }
+        true
     }
 
     pub fn restore(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError> {

@@ -12,6 +12,14 @@ pub use snapshot::{GroupChunk, KeyedSnapshot};
 use crate::key_group::KeyGroup;
 use millstream_io::record::{Key, Record};
 
+/// How far a visit to every key has come; it begins with the default.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Visit {
+    pub(crate) aside: bool,
+    pub(crate) shard: usize,
+    pub(crate) slot: usize,
+}
+
 /// One state of one keyed operator on one subtask: for each key in the subtask's key groups a value, or none.
 ///
 /// **Hashes.** Every `hash` is [`Key::hash`] of the key; its low 16 bits do not count, so that the slot of a
@@ -42,8 +50,19 @@ pub trait KeyedBackend<K: Key, V: Record>: Send + 'static {
     /// The hot path: with no snapshot under way, one lookup.
     fn with<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R;
 
+    /// Looks at up to about `places` more places of the table, `at` which the last call stopped, and calls `f` for every
+    /// key that has a value there until it says `false`; from beginning to end each key once, in no particular order.
+    /// Returns whether that was the end. In between nothing may be done to the state but snapshots.
+    fn visit(&mut self, at: &mut Visit, places: usize, f: impl FnMut(K::Ref<'_>, &mut V) -> bool) -> bool;
+
     /// Calls `f` once for every key that has a value, in no particular order.
-    fn for_each(&mut self, f: impl FnMut(K::Ref<'_>, &mut V));
+    fn for_each(&mut self, mut f: impl FnMut(K::Ref<'_>, &mut V)) {
+        let all = |key: K::Ref<'_>, value: &mut V| {
+            f(key, value);
+            true
+        };
+        self.visit(&mut Visit::default(), usize::MAX, all);
+    }
 
     /// Barrier: what a snapshot holds is the state as of now. Constant time.
     ///

@@ -86,14 +86,24 @@ impl<K: Sample + Key, V: Sample + Default> Pair<K, V> {
             Op::Clear(key) => self.clear(key),
             Op::ClearMany(first, count) => (first..first + count).for_each(|key| self.clear(key)),
             Op::ForEach(seed) => {
-                let mut seen = Model::new();
-                self.state.for_each(|key, value| {
+                let (mut seen, mut at, places) = (Model::new(), Visit::default(), seed as usize % 50 + 1);
+                // In steps, some of which the function ends early.
+                let step = |seen: &mut Model, key: K::Ref<'_>, value: &mut V| {
                     let bytes = K::encode(key);
                     assert_eq!(seen.insert(bytes.clone(), V::encode(value.view())), None, "each key once");
                     if K::hash(key) % 3 == 0 {
                         *value = V::sample(seed % 1000);
                     }
-                });
+                    K::hash(key) % 5 != 0
+                };
+                loop {
+                    let before = seen.len();
+                    let done = self.state.visit(&mut at, places, |key, value| step(&mut seen, key, value));
+                    assert!(seen.len() - before <= places + 1, "no more than was asked for");
+                    if done {
+                        break;
+                    }
+                }
                 assert_eq!(seen, self.model);
                 for (key, value) in &mut self.model {
                     if K::hash(K::parse(key).unwrap().0) % 3 == 0 {

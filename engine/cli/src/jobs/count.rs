@@ -7,7 +7,7 @@ use millstream::Env;
 
 pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
     let common: Common = args.options()?;
-    common.validate()?;
+    common.validate(&env.config())?;
     let (mut scratch, mut out_row) = (Vec::new(), Vec::new());
     let counts = common
         .csv(env, false)

@@ -7,7 +7,7 @@ use millstream::Env;
 
 pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
     let common: Common = args.options()?;
-    common.validate()?;
+    common.validate(&env.config())?;
     let mut scratch = Vec::new();
     let first = common
         .csv(env, false)

@@ -37,7 +37,7 @@ type AtEnd = Arc<Mutex<BTreeMap<(u8, Vec<u8>), Totals>>>;
 
 pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
     let Options { common, header } = args.options()?;
-    common.validate()?;
+    common.validate(&env.config())?;
     let mut scratch = Vec::new();
     let parse = Parse::<_, Parsed>::new(&common, "flights", move |record, out| {
         let delay = delay(record.line)?;

@@ -6,6 +6,7 @@ mod dedup;
 mod flights;
 pub mod flights_logic;
 pub mod options;
+mod overlap;
 mod parts;
 mod pass;
 mod rejects;

@@ -1,8 +1,9 @@
 //! Options that the bundled jobs have in common.
 
+use super::overlap::{Target, apart, not_read};
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
-use millstream::config::{ByteSize, parse_duration};
+use millstream::config::{ByteSize, Config, parse_duration};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -76,21 +77,31 @@ fn roll_size(text: &str) -> Result<ByteSize, String> {
 }
 
 impl Common {
-    /// Whether the options go together.
+    /// Whether the options go together, and with the configuration.
     ///
     /// # Errors
     /// They do not.
-    pub fn validate(&self) -> Result<(), Failure> {
+    pub fn validate(&self, config: &Config) -> Result<(), Failure> {
         let refused = |at: &str, cause: &str| Err(Failure::refused("command line", at, cause));
         match (self.bad_records, &self.dead_letter) {
             (BadRecordsOption::DeadLetter, None) => {
-                refused("--bad-records dead-letter", "needs --dead-letter DIR")
+                return refused("--bad-records dead-letter", "needs --dead-letter DIR");
             }
             (BadRecordsOption::Fail | BadRecordsOption::Skip, Some(_)) => {
-                refused("--dead-letter", "needs --bad-records dead-letter")
+                return refused("--dead-letter", "needs --bad-records dead-letter");
             }
-            _ => Ok(()),
+            _ => {}
         }
+        let output = Target { option: "--output", dir: &self.output };
+        let dead_letter = self.dead_letter.as_ref().map(|dir| Target { option: "--dead-letter", dir });
+        // Without an interval nothing is written there.
+        let checkpoints = config.checkpointing.interval.and(config.checkpointing.dir.as_ref());
+        let checkpoints = checkpoints.map(|dir| Target { option: "execution.checkpointing.dir", dir });
+        if let Some(dead_letter) = &dead_letter {
+            apart(&output, dead_letter)?;
+        }
+        let targets = [Some(output), dead_letter, checkpoints];
+        targets.iter().flatten().try_for_each(|target| not_read(target, &self.inputs))
     }
 }
 
@@ -116,7 +127,7 @@ mod tests {
         assert_eq!((common.bad_records, common.max_record_size), (BadRecordsOption::Fail, ByteSize::mb(1)));
         assert_eq!(common.roll_size, ByteSize::mb(128));
         assert_eq!((common.follow, common.delay, &common.dead_letter), (false, None, &None));
-        common.validate().unwrap();
+        common.validate(&Config::new()).unwrap();
     }
 
     #[test]
@@ -141,11 +152,21 @@ mod tests {
     #[test]
     fn dead_letters_need_a_directory_and_a_directory_needs_dead_letters() {
         let base = "--input a --output o";
-        parse(&format!("{base} --bad-records dead-letter --dead-letter d")).unwrap().validate().unwrap();
+        parse(&format!("{base} --bad-records dead-letter --dead-letter d"))
+            .unwrap()
+            .validate(&Config::new())
+            .unwrap();
         assert_eq!(
-            parse(&format!("{base} --bad-records dead-letter")).unwrap().validate().unwrap_err().code,
+            parse(&format!("{base} --bad-records dead-letter"))
+                .unwrap()
+                .validate(&Config::new())
+                .unwrap_err()
+                .code,
             2
         );
-        assert_eq!(parse(&format!("{base} --dead-letter d")).unwrap().validate().unwrap_err().code, 2);
+        assert_eq!(
+            parse(&format!("{base} --dead-letter d")).unwrap().validate(&Config::new()).unwrap_err().code,
+            2
+        );
     }
 }

@@ -6,7 +6,7 @@ use millstream::Env;
 
 pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
     let common: Common = args.options()?;
-    common.validate()?;
+    common.validate(&env.config())?;
     common.write(common.lines(env), ".txt", args);
     Ok(())
 }

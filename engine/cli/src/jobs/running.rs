@@ -12,7 +12,7 @@ type Parsed = (Vec<u8>, i64, CsvLine);
 
 pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
     let common: Common = args.options()?;
-    common.validate()?;
+    common.validate(&env.config())?;
     let (mut scratch, mut out_row) = (Vec::new(), Vec::new());
     let parse = Parse::<_, Parsed>::new(&common, "running", move |record, out| {
         let n = amount(record.line)?;

@@ -8,7 +8,7 @@ use millstream::Env;
 
 pub(super) fn build(env: &Env, args: &mut JobArgs) -> Result<(), BuildError> {
     let common: Common = args.options()?;
-    common.validate()?;
+    common.validate(&env.config())?;
     let mut out_row = Vec::new();
     let counts = common
         .lines(env)

@@ -1,6 +1,7 @@
 //! Configuration from options and files, and what is refused before the first record.
 
 use crate::support::Place;
+use std::fs;
 
 const PASS: &str = "pass --input in --output out --summary summary.json";
 
@@ -101,4 +102,42 @@ fn a_file_configures_and_the_command_line_goes_before_it() {
     assert!(place.path("home/checkpoints").is_dir());
     place.run(&format!("run --config job.toml -p 2 {PASS}")).ends_well();
     assert_eq!(place.summary()["parallelism"], 2);
+}
+
+/// A job that would read what it writes, or mix what is committed with what was rejected, is refused before it begins.
+#[test]
+fn directories_that_must_not_be_one_are_refused_by_name() {
+    let place = Place::new();
+    fs::create_dir_all(place.path("in/b")).unwrap();
+    place.write("in/a", "x\n");
+    place.write("in/b/c", "x\n");
+    let checkpoints = "-D execution.checkpointing.interval=1s -D execution.checkpointing.dir=in/ck";
+    for (args, parts) in [
+        ("run pass --input in --output in".to_owned(), ["--output in", "input directory in"]),
+        ("run pass --input in --output in/b/out".to_owned(), ["--output in/b/out", "input directory in"]),
+        (
+            "run pass --input in --output out --bad-records dead-letter --dead-letter in/bad".to_owned(),
+            ["--dead-letter in/bad", "input directory in"],
+        ),
+        (
+            "run pass --input in --output out --bad-records dead-letter --dead-letter out".to_owned(),
+            ["--output out", "--dead-letter out"],
+        ),
+        (
+            "run pass --input in --output bad/out --bad-records dead-letter --dead-letter bad".to_owned(),
+            ["--output bad/out", "--dead-letter bad"],
+        ),
+        (
+            format!("run {checkpoints} pass --input in --output out"),
+            ["execution.checkpointing.dir in/ck", "input directory in"],
+        ),
+    ] {
+        let before = place.everything();
+        let error = place.run(&args).refused();
+        assert!(parts.iter().all(|part| error.contains(part)), "{args}: {error}");
+        assert_eq!(place.everything(), before, "{args}");
+    }
+    // Where nothing is written, and where nothing is read, it does no harm.
+    place.run("run -D execution.checkpointing.dir=in/ck pass --input in --output in/.out").ends_well();
+    assert_eq!(place.lines("in/.out"), ["x", "x"]);
 }

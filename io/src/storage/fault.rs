@@ -112,7 +112,17 @@ impl FaultStorage {
 
     /// The kind of the operation at which the crash happened, once it has.
     pub fn crashed_in(&self) -> Option<Op> {
+        self.crash().map(|(op, _)| op)
+    }
+
+    /// The operation at which the crash happened, and what it had done in truth: one that has no parts is not torn.
+    pub fn crash(&self) -> Option<(Op, Crash)> {
         self.plan.lock().crashed
+    }
+
+    /// What failed as planned, a crash aside, in the order in which it did; each as it took effect.
+    pub fn failures(&self) -> Vec<(Op, Fault)> {
+        self.plan.lock().failed.clone()
     }
 
     /// Does an operation as the plan has it. `partly` does some of it, for crashes and failures in the middle.

@@ -106,7 +106,10 @@ pub(super) struct Plan {
     pub count: u64,
     pub kinds: [u64; Op::ALL.len()],
     pub crash: Option<(u64, Crash)>,
-    pub crashed: Option<Op>,
+    /// Where the world stopped, and how in truth.
+    pub crashed: Option<(Op, Crash)>,
+    /// What has failed, as it took effect.
+    pub failed: Vec<(Op, Fault)>,
     pub at: Vec<(u64, Fault)>,
     pub nth: Vec<(Op, u64, Fault)>,
     pub every: Vec<(Op, Fault)>,
@@ -128,13 +131,19 @@ impl Plan {
             log.push((k, op, path.to_owned()));
         }
         if let Some((_, how)) = self.crash.filter(|(at, _)| *at <= k) {
-            self.crashed = Some(op);
+            // What has no parts is not torn.
+            let torn_nothing = how == Crash::Torn && bytes == 0;
+            self.crashed = Some((op, if torn_nothing { Crash::Before } else { how }));
             return crash(how, bytes);
         }
-        if let Some(fault) = self.fault(op, k, n) {
-            return fault.verdict(bytes);
+        let fault = self.fault(op, k, n).or_else(|| self.full(op, k, bytes));
+        match fault.map(|fault| fault.effective(bytes)) {
+            Some(fault) => {
+                self.failed.push((op, fault));
+                fault.verdict()
+            }
+            None => Verdict::Pass,
         }
-        self.space(op, k, bytes)
     }
 
     fn fault(&mut self, op: Op, k: u64, n: u64) -> Option<Fault> {
@@ -147,24 +156,20 @@ impl Plan {
         self.every.iter().find(|(kind, _)| *kind == op).map(|(_, fault)| *fault)
     }
 
-    fn space(&mut self, op: Op, k: u64, bytes: u64) -> Verdict {
+    /// How the operation fails when there is no room for it.
+    fn full(&mut self, op: Op, k: u64, bytes: u64) -> Option<Fault> {
         if !op.needs_space() {
-            return Verdict::Pass;
+            return None;
         }
         if self.full_from.is_some_and(|from| from <= k) {
-            return Fault::Before(ENOSPC).verdict(bytes);
+            return Some(Fault::Before(ENOSPC));
         }
-        match &mut self.room {
-            Some(room) if bytes > *room || *room == 0 => {
-                let fits = std::mem::take(room);
-                Fault::Short(fits, ENOSPC).verdict(bytes)
-            }
-            Some(room) => {
-                *room -= bytes;
-                Verdict::Pass
-            }
-            None => Verdict::Pass,
+        let room = self.room.as_mut()?;
+        if bytes > *room || *room == 0 {
+            return Some(Fault::Short(std::mem::take(room), ENOSPC));
         }
+        *room -= bytes;
+        None
     }
 }
 
@@ -178,12 +183,20 @@ fn crash(how: Crash, bytes: u64) -> Verdict {
 }
 
 impl Fault {
-    fn verdict(self, bytes: u64) -> Verdict {
+    /// What it comes to in an operation that is to write so many bytes.
+    fn effective(self, bytes: u64) -> Self {
+        match self {
+            Self::Short(_, code) if bytes == 0 => Self::Before(code),
+            Self::Short(n, code) => Self::Short(n.min(bytes), code),
+            whole => whole,
+        }
+    }
+
+    fn verdict(self) -> Verdict {
         match self {
             Self::Before(code) => Verdict::FailBefore(io::Error::from_raw_os_error(code)),
             Self::After(code) => Verdict::FailAfter(io::Error::from_raw_os_error(code)),
-            Self::Short(_, code) if bytes == 0 => Verdict::FailBefore(io::Error::from_raw_os_error(code)),
-            Self::Short(n, code) => Verdict::FailPartly(n.min(bytes), io::Error::from_raw_os_error(code)),
+            Self::Short(n, code) => Verdict::FailPartly(n, io::Error::from_raw_os_error(code)),
         }
     }
 }

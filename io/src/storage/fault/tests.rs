@@ -127,3 +127,23 @@ fn a_full_disk_takes_what_fits() {
     assert_eq!(storage.create(at("/b")).err().unwrap().kind(), ErrorKind::StorageFull);
     storage.remove(at("/m")).unwrap();
 }
+
+#[test]
+fn what_took_effect_is_told() {
+    let (_, storage) = pair();
+    // The write is cut short, the sync has no bytes that could be, and the renaming is done.
+    storage.fail_at(1, Fault::Short(3, 28));
+    storage.fail_at(2, Fault::Short(3, 5));
+    storage.fail_at(3, Fault::After(5));
+    let mut file = storage.create(at("/.a")).unwrap();
+    file.append(b"12345678").unwrap_err();
+    file.sync().unwrap_err();
+    storage.rename(at("/.a"), at("/a")).unwrap_err();
+    let took_effect =
+        [(Op::Append, Fault::Short(3, 28)), (Op::Sync, Fault::Before(5)), (Op::Rename, Fault::After(5))];
+    assert_eq!(storage.failures(), took_effect);
+    assert_eq!(storage.crash(), None);
+    storage.crash_at(4, Crash::Torn);
+    storage.sync_dir(at("/")).unwrap_err();
+    assert_eq!(storage.crash(), Some((Op::SyncDir, Crash::Before)), "nothing to tear");
+}

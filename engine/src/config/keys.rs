@@ -193,7 +193,7 @@ keys! {
         "from 1kb to 16mb" => |v| (ByteSize::kb(1)..=ByteSize::mb(16)).contains(v);
     "exchange.ring-segments" = exchange.ring_segments,
         "Buffers that one connection between two subtasks holds.",
-        "from 2 to 4096" => |v| (2..=4096).contains(v);
+        "a power of two from 2 to 4096" => |v| v.is_power_of_two() && (2..=4096).contains(v);
     "task.threads" = task.threads,
         "Which threads run subtasks: one for each subtask, one for each core, or the first while cores suffice.";
     "task.wait-strategy" = task.wait_strategy,

@@ -38,6 +38,19 @@ fn ms_082_intervals_are_taken_with_their_meaning_or_refused_by_name() {
 }
 
 #[test]
+fn a_ring_has_a_power_of_two_of_buffers() {
+    let with = |n: &str| define(&[("exchange.ring-segments", n)]).unwrap().validate();
+    for n in ["2", "4", "4096"] {
+        with(n).unwrap();
+    }
+    for n in ["1", "3", "8192"] {
+        let refused = with(n).unwrap_err();
+        let limit = "out of range, allowed is a power of two from 2 to 4096";
+        assert_eq!(refused.problem, Problem::Value(limit.to_owned()), "{n}");
+    }
+}
+
+#[test]
 fn cf_01_the_stronger_origin_wins_in_whatever_order_they_come() {
     let key = "execution.checkpointing.num-retained";
     let given = [(Origin::File, "2"), (Origin::Code, "3"), (Origin::Define, "4")];

@@ -63,6 +63,7 @@ fn describe(plan: &Plan, index: usize) -> NewOperator {
         max_parallelism: plan.tasks[task.0].fixed_max,
         states: node.states.clone(),
         lists: node.lists.clone(),
+        commits: node.sink.is_some(),
     }
 }
 

@@ -15,7 +15,7 @@ pub use mismatch::{Mismatch, OldNew};
 
 use crate::descriptor::{ListDescriptor, StateDescriptor};
 use crate::key_group::{Parallelism, ParallelismError};
-use crate::metadata::{KeyedHandle, ListHandle, Metadata, OperatorState};
+use crate::metadata::{KeyedHandle, ListHandle, Metadata, OperatorState, SubtaskState};
 use crate::operator_id::OperatorId;
 use states::Indexes;
 use std::collections::HashSet;
@@ -37,6 +37,8 @@ pub struct NewOperator {
     pub states: Vec<StateDescriptor>,
     /// Its list states.
     pub lists: Vec<ListDescriptor>,
+    /// Whether its lists hold output that is still to be committed: that is owed also where a subtask has finished.
+    pub commits: bool,
 }
 
 impl NewOperator {
@@ -129,7 +131,7 @@ fn assign_operator(
 ) -> Result<OperatorAssignment, Mismatch> {
     let indexes = states::compare(old, new, drop_allowed)?;
     let parallelism = restored_parallelism(old, new)?;
-    let lists = (0..new.lists.len()).map(|n| list(old, indexes.old_list(n))).collect();
+    let lists = (0..new.lists.len()).map(|n| list(old, indexes.old_list(n), new.commits)).collect();
     let unchanged = parallelism.subtasks() == old.parallelism();
     let subtasks = (0..parallelism.subtasks())
         .map(|n| SubtaskAssignment {
@@ -161,10 +163,14 @@ fn restored_parallelism(old: &OperatorState, new: &NewOperator) -> Result<Parall
     }
 }
 
-fn list(old: &OperatorState, index: Option<u16>) -> ListAssignment {
+/// CP-29: what a finished subtask kept is left behind, except what is still to be committed.
+fn list(old: &OperatorState, index: Option<u16>, commits: bool) -> ListAssignment {
     let Some(index) = index else { return ListAssignment::default() };
-    let of_subtask = |lists: &[ListHandle]| lists.iter().find(|l| l.list == index).cloned();
-    ListAssignment { old: old.subtasks.iter().map(|s| of_subtask(&s.lists)).collect() }
+    let of_subtask = |subtask: &SubtaskState| {
+        let owed = commits || !subtask.finished;
+        subtask.lists.iter().find(|list| owed && list.list == index).cloned()
+    };
+    ListAssignment { old: old.subtasks.iter().map(of_subtask).collect() }
 }
 
 /// The old handles narrowed to what subtask `n` owns. What a finished subtask kept is left behind: its end has been

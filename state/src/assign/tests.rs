@@ -3,7 +3,7 @@
 use super::*;
 use crate::descriptor::StateKind;
 use crate::key_group::KeyGroup;
-use crate::metadata::{GroupRange, Handle, SubtaskState};
+use crate::metadata::{GroupRange, Handle};
 use crate::testing::{list, sample, schema, two_elements, value_state};
 use millstream_io::Schema;
 use millstream_io::source::Redistribution;
@@ -18,6 +18,7 @@ fn source() -> NewOperator {
         max_parallelism: None,
         states: Vec::new(),
         lists: vec![list("splits", Redistribution::EvenSplit)],
+        commits: false,
     }
 }
 
@@ -30,6 +31,7 @@ fn count(parallelism: u32) -> NewOperator {
         max_parallelism: None,
         states: vec![value_state("sum", "u64", "i64")],
         lists: Vec::new(),
+        commits: false,
     }
 }
 
@@ -260,6 +262,21 @@ fn cp_28_keyed_state_of_a_finished_subtask_is_not_handed_out() {
     assert!(of(0) > 0);
     assert_eq!(groups(false), of(0) + of(1));
     assert_eq!(groups(true), of(1));
+}
+
+/// CP-29: the list of a finished subtask is dropped, for its end has been processed; what a sink has to commit is not.
+#[test]
+fn cp_29_lists_of_a_finished_subtask_are_dropped_unless_they_are_to_be_committed() {
+    let handed_out = |finished, commits| {
+        let mut snapshot = sample();
+        snapshot.operators[0].subtasks[0].finished = finished;
+        let new = NewOperator { commits, ..source() };
+        let all = assign(Some(&snapshot), &[new, count(2)], false).unwrap();
+        all[0].lists[0].old.iter().flatten().count()
+    };
+    assert_eq!(handed_out(false, false), 1);
+    assert_eq!(handed_out(true, false), 0);
+    assert_eq!(handed_out(true, true), 1);
 }
 
 proptest! {

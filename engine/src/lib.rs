@@ -27,7 +27,9 @@ pub use millstream_io::source::{self, Source};
 pub use millstream_io::{connector, storage};
 pub use millstream_state::JobId;
 pub use operator::{Chain, Collector, Operator, OperatorContext};
-pub use runtime::{CheckpointInfo, Ending, JobControl, JobHandle, JobState, Metrics, Over, Summary};
+pub use runtime::{
+    CheckpointInfo, CheckpointRequest, Ending, JobControl, JobHandle, JobState, Metrics, Over, Summary,
+};
 
 /// The first program of the README, held to compile and run.
 #[cfg(doctest)]

@@ -47,6 +47,16 @@ impl Cell {
         &self.name
     }
 
+    /// Ends the subtask as if it had failed by itself with this cause, for tests of what follows.
+    pub fn fail(self, cause: &str) {
+        self.failed(cause.to_owned());
+    }
+
+    fn failed(&self, cause: String) {
+        let error = Error::new(Class::Restart, "operator", self.name.clone(), cause);
+        self.reporter.report(Report::Failed(error));
+    }
+
     /// Steps the subtask once. An error or a panic goes to the supervisor, and the subtask is gone.
     pub fn step(&mut self) -> Stepped {
         match catch_unwind(AssertUnwindSafe(|| self.subtask.step())) {
@@ -58,13 +68,7 @@ impl Cell {
                 Stepped::Gone
             }
             Err(panic) => {
-                let message = format!("panicked: {}", panic_text(&*panic));
-                self.reporter.report(Report::Failed(Error::new(
-                    Class::Restart,
-                    "operator",
-                    self.name.clone(),
-                    message,
-                )));
+                self.failed(format!("panicked: {}", panic_text(&*panic)));
                 Stepped::Gone
             }
         }

@@ -5,7 +5,7 @@ use super::summary::{CheckpointInfo, Summary};
 use crate::checkpoint::CheckpointFailure;
 use crate::error::Error;
 use crate::task::ToSupervisor;
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded};
 use millstream_io::error::Class;
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl JobControl {
     /// # Errors
     /// Why there is none; without an interval checkpoints are off, and the error names the key.
     pub fn checkpoint(&self) -> Result<CheckpointInfo, Error> {
-        self.take(false)
+        self.request_checkpoint(false)?.wait()
     }
 
     /// The same, referring to no earlier checkpoint.
@@ -66,13 +66,17 @@ impl JobControl {
     /// # Errors
     /// As for [`JobControl::checkpoint`].
     pub fn full_checkpoint(&self) -> Result<CheckpointInfo, Error> {
-        self.take(true)
+        self.request_checkpoint(true)?.wait()
     }
 
-    fn take(&self, full: bool) -> Result<CheckpointInfo, Error> {
+    /// Asks for a checkpoint, `full` for one that refers to no earlier checkpoint, and does not wait.
+    ///
+    /// # Errors
+    /// The job has ended.
+    pub fn request_checkpoint(&self, full: bool) -> Result<CheckpointRequest, Error> {
         let (reply, answer) = bounded(1);
         self.send(Command::Checkpoint { full, reply })?;
-        answer.recv().map_err(|_| self.ended())?
+        Ok(CheckpointRequest { answer, name: self.name.clone() })
     }
 
     /// Asks the job to suspend: a final checkpoint is taken, committed and kept, and the next start goes on from it
@@ -107,7 +111,37 @@ impl JobControl {
     }
 
     fn ended(&self) -> Error {
-        Error::new(Class::Restart, "job", &*self.name, "has ended")
+        ended(&self.name)
+    }
+}
+
+fn ended(name: &str) -> Error {
+    Error::new(Class::Restart, "job", name, "has ended")
+}
+
+/// A checkpoint that was asked for: answered exactly once, also when the job ends before it is taken.
+#[derive(Debug)]
+pub struct CheckpointRequest {
+    answer: Receiver<Result<CheckpointInfo, Error>>,
+    name: Arc<str>,
+}
+
+impl CheckpointRequest {
+    /// Waits for it.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn wait(self) -> Result<CheckpointInfo, Error> {
+        self.answer.recv().map_err(|_| ended(&self.name))?
+    }
+
+    /// The answer, once it is there. Not to be asked again after that.
+    pub fn answer(&self) -> Option<Result<CheckpointInfo, Error>> {
+        match self.answer.try_recv() {
+            Ok(answer) => Some(answer),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Err(ended(&self.name))),
+        }
     }
 }
 

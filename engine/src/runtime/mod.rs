@@ -22,7 +22,7 @@ mod wait;
 pub use board::{JobState, Metrics};
 pub use driver::{Cell, Driver, Seat, Stepped};
 pub use ending::{Ending, Over};
-pub use handle::{Command, JobControl, JobHandle};
+pub use handle::{CheckpointRequest, Command, JobControl, JobHandle};
 pub(crate) use launch::launch;
 pub use launch::{Environment, Launched};
 pub(crate) use settings::checkpoints_in_memory;

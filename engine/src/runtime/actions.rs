@@ -204,6 +204,10 @@ impl Supervisor {
             (Some(Asked::Stop { keep }), Ok(Taken::Completed(id))) => {
                 self.stopped_at = Some(id);
                 self.keep |= keep;
+                // The attempt has failed while its last checkpoint was being stored.
+                if let Some(error) = self.failure.take() {
+                    self.stop_not_committed(id, &error);
+                }
             }
             (Some(Asked::Stop { .. }), Ok(Taken::Nothing)) => self.stopped_without_checkpoint(),
             (Some(Asked::Stop { .. }), Err(failure)) => self.stop_failed(&failure),

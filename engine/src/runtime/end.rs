@@ -8,6 +8,7 @@ use super::supervisor::Supervisor;
 use crate::checkpoint::CheckpointFailure;
 use crate::error::Error;
 use millstream_io::error::Class;
+use millstream_io::id::CheckpointId;
 use millstream_state::checkpoint_store::JobEnd;
 
 impl Supervisor {
@@ -37,6 +38,17 @@ impl Supervisor {
         self.end(JobState::Failed, Some(error));
     }
 
+    /// The final checkpoint of a stop is durable, but a subtask has failed before it had committed it: the next start
+    /// does that (CP-33).
+    pub(super) fn stop_not_committed(&mut self, id: CheckpointId, error: &Error) {
+        let path = self.checkpoint_path(id);
+        let cause =
+            format!("checkpoint {} is complete, but may not be fully committed: {error}", path.display());
+        let error = Error::new(Class::Fatal, "stop", &*self.parts.name, cause)
+            .with_hint("start the job again: what is left is committed then");
+        self.end(JobState::Failed, Some(error));
+    }
+
     /// Stops everything as a crash would: commits nothing, deletes nothing.
     pub(super) fn abandoned(&mut self) {
         self.parts.driver.abandon();
@@ -54,13 +66,14 @@ impl Supervisor {
     /// Nothing that takes time may follow the record of a finish: a process that is killed between it and its exit has
     /// finished without having said so.
     pub(super) fn end(&mut self, state: JobState, error: Option<Error>) {
+        // Before the attempt goes: what is answered by its end must not end the job a second time.
+        self.answer_all(&CheckpointFailure::AttemptEnded);
         self.halt();
         // At the end of input everything that was written is committed; otherwise what the newest checkpoint holds.
         if state != JobState::Finished {
             self.count_completed();
         }
         self.enter(state);
-        self.answer_all(&CheckpointFailure::AttemptEnded);
         let recorded = match state {
             JobState::Finished => self.finish(),
             JobState::Canceled => self.record(&JobEnd::Canceled),

@@ -75,6 +75,8 @@ pub struct Supervisor {
     pub(super) state: JobState,
     /// When the next attempt is due.
     restart_at: Option<Moment>,
+    /// Why the last attempt failed, until the next one runs.
+    pub(super) failure: Option<Error>,
     pub(super) asked: HashMap<Ticket, Asked>,
     tickets: u64,
     /// Commands that wait for the subtasks to run.
@@ -111,6 +113,7 @@ impl Supervisor {
             attempts: 0,
             state: JobState::Starting,
             restart_at: None,
+            failure: None,
             asked: HashMap::new(),
             tickets: 0,
             held: Vec::new(),
@@ -239,11 +242,12 @@ impl Supervisor {
             }
             ToSupervisor::Stored(id, Err(error)) => {
                 self.storing.remove(&id);
+                let cause = error.to_string();
+                // First, so that the checkpoint's failure is seen as what it is: part of the job's.
                 if error.class() == Class::Fatal {
                     self.failed(error);
-                } else {
-                    self.coordinate(Input::StoreFailed { id, cause: error.to_string() });
                 }
+                self.coordinate(Input::StoreFailed { id, cause });
             }
             ToSupervisor::Deleted => self.deleting(self.deletions - 1),
             ToSupervisor::Command(command) => self.commanded(command),
@@ -367,6 +371,7 @@ impl Supervisor {
             posted.counters = counters;
         });
         self.attempt = Some(attempt);
+        self.failure = None;
         Ok(())
     }
 
@@ -408,19 +413,19 @@ impl Supervisor {
             return;
         }
         self.halt();
+        // With the attempt ends a stop whose checkpoint is not complete, and then the job.
+        if self.outcome.is_some() {
+            return;
+        }
         self.count_replay();
         if let Some(id) = self.stopped_at {
-            let path = self.checkpoint_path(id);
-            let cause =
-                format!("checkpoint {} is complete, but may not be fully committed: {error}", path.display());
-            let error = Error::new(Class::Fatal, "stop", &*self.parts.name, cause)
-                .with_hint("start the job again: what is left is committed then");
-            return self.end(JobState::Failed, Some(error));
+            return self.stop_not_committed(id, &error);
         }
         match self.parts.restart.on_failure(self.now(), error.class()) {
             Decision::RestartAfter(delay) => {
                 tracing::warn!(job = %self.parts.name, %error, ?delay, "attempt failed, restarting");
                 self.restart_at = Some(self.now().saturating_add(delay));
+                self.failure = Some(error);
                 self.enter(JobState::Restarting);
                 self.parts.board.post(|posted| posted.restarts += 1);
             }

@@ -127,6 +127,16 @@ impl Hand {
         stepped
     }
 
+    /// The subtask whose name begins so fails, and the supervisor hears of it.
+    #[track_caller]
+    pub fn fail(&mut self, name: &str) {
+        let mut cells = self.cells.lock().unwrap();
+        let at = cells.iter().position(|cell| cell.name().starts_with(name));
+        cells.remove(at.unwrap_or_else(|| panic!("no {name}"))).fail("failed by hand");
+        drop(cells);
+        self.turn();
+    }
+
     /// Steps of one subtask until it has nothing to do.
     #[track_caller]
     pub fn run(&mut self, name: &str) {
@@ -226,6 +236,12 @@ impl Hand {
     /// How many checkpoints have failed.
     pub fn failed(&self) -> u64 {
         self.control.metrics().checkpoints.counts().failed
+    }
+
+    /// What came of a job that is over.
+    #[track_caller]
+    pub fn outcome(mut self) -> Result<Summary, Error> {
+        self.outcome.take().expect("the job is over")
     }
 
     /// Everybody, and time passes, until the job has ended.

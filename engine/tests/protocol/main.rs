@@ -12,3 +12,4 @@ mod phases;
 mod real_files;
 mod rescale;
 mod snapshots;
+mod stopping;

@@ -1,0 +1,119 @@
+//! A job that is being stopped when something else happens: it ends, once (CP-33, rulings 3 and 4).
+
+use crate::hand::{Hand, env};
+use crate::parts::{Fed, Log, Logged};
+use millstream::config::Retention;
+use millstream::{Class, Env, JobState};
+use millstream_io::storage::MemoryStorage;
+use millstream_io::storage::fault::{Fault, FaultStorage, Op};
+use std::path::Path;
+use std::sync::Arc;
+
+const EIO: i32 = 5;
+
+fn job(source: &Fed, sink: &Logged) -> Env {
+    let env = env();
+    env.source(source.clone()).name("in").uid("in").rebalance().sink(sink.clone()).uid("out");
+    env
+}
+
+/// A job that was told to stop: the snapshots of its last checkpoint are written, and its metadata is not yet.
+fn stopping(env: &Env, disk: &FaultStorage) -> Hand {
+    let mut hand = Hand::begin(env, disk);
+    hand.run_all();
+    hand.control.stop().unwrap();
+    hand.turn();
+    hand.run_all();
+    hand.work();
+    hand.turn();
+    assert_eq!((hand.control.metrics().state, hand.waiting()), (JobState::Stopping, 1));
+    hand
+}
+
+fn storage() -> FaultStorage {
+    FaultStorage::new(Arc::new(MemoryStorage::new()))
+}
+
+/// CP-33: the last checkpoint becomes durable after a subtask has failed. The job does not go on from it, for it was
+/// told to stop, and what is not committed yet is committed by the next start.
+#[test]
+fn cp_33_a_subtask_that_fails_while_the_last_checkpoint_is_stored_is_not_restarted() {
+    let (disk, source, log) = (storage(), Fed::new(3), Log::default());
+    let (sink, seen) = Logged::new(&log);
+    source.allow(2);
+    let mut hand = stopping(&job(&source, &sink), &disk);
+    hand.fail("in");
+    assert!(!hand.is_over(), "it is to be seen whether the checkpoint becomes durable");
+    hand.work();
+    hand.turn();
+    let error = hand.outcome().unwrap_err();
+    assert_eq!(error.class(), Class::Fatal);
+    let text = error.to_string();
+    assert!(
+        text.contains("chk-1 is complete, but may not be fully committed") && text.contains("by hand"),
+        "{text}"
+    );
+    assert!(seen.is_empty());
+
+    let hand = Hand::begin(&job(&source, &sink), &disk);
+    assert_eq!(source.opened(), "[0] [2]", "the first start, and the one that goes on");
+    assert_eq!(seen.take(), [1, 2]);
+    source.end();
+    assert_eq!(hand.finish().unwrap().records_in, 3);
+    assert_eq!(seen.take(), [3]);
+}
+
+/// Before that the stop has failed, and with it the job: it is not restarted and ends once.
+#[test]
+fn cp_33_a_subtask_that_fails_before_the_last_checkpoint_is_stored_ends_the_stop() {
+    let (disk, source, log) = (storage(), Fed::new(3), Log::default());
+    let (sink, _) = Logged::new(&log);
+    let mut hand = Hand::begin(&job(&source, &sink), &disk);
+    hand.control.stop().unwrap();
+    hand.turn();
+    hand.fail("in");
+    let metrics = hand.control.metrics();
+    assert_eq!((metrics.state, metrics.restarts), (JobState::Failed, 0));
+    assert_eq!(hand.outcome().unwrap_err().what(), "checkpoint");
+}
+
+/// A cancellation goes before a stop that is under way. Its end is put on record once, while the directory is held.
+#[test]
+fn a_job_that_is_cancelled_while_it_stops_ends_once() {
+    let (disk, source, log) = (storage(), Fed::new(3), Log::default());
+    let (sink, _) = Logged::new(&log);
+    let env = job(&source, &sink);
+    env.configure(|settings| settings.checkpointing.retention = Retention::NoExternalizedCheckpoints);
+    let mut hand = Hand::begin(&env, &disk);
+    hand.control.stop().unwrap();
+    hand.turn();
+    disk.record();
+    hand.control.cancel().unwrap();
+    hand.turn();
+    assert_eq!(hand.outcome().unwrap().state, JobState::Canceled);
+    let lineage = Path::new("lineage").as_os_str();
+    let recorded = disk
+        .log()
+        .iter()
+        .filter(|(_, op, path)| *op == Op::Publish && path.file_name() == Some(lineage))
+        .count();
+    assert_eq!(recorded, 1);
+}
+
+/// The one failure of a store that no restart may follow, for nobody knows whether the checkpoint is there: the job
+/// ends, and the checkpoint counts as failed, once, and not as one in progress.
+#[test]
+fn a_checkpoint_of_which_nobody_knows_whether_it_is_there_ends_the_job() {
+    let (disk, source, log) = (storage(), Fed::new(3), Log::default());
+    let (sink, _) = Logged::new(&log);
+    let mut hand = Hand::begin(&job(&source, &sink), &disk);
+    hand.trigger();
+    disk.fail_every(Op::Publish, Some(Fault::After(EIO)));
+    disk.fail_every(Op::Remove, Some(Fault::Before(EIO)));
+    hand.settle();
+    let metrics = hand.control.metrics();
+    let counts = metrics.checkpoints.counts();
+    assert_eq!((counts.total, counts.failed, counts.in_progress), (1, 1, 0));
+    assert_eq!((metrics.state, metrics.restarts), (JobState::Failed, 0));
+    assert_eq!(hand.outcome().unwrap_err().class(), Class::Fatal);
+}

@@ -27,14 +27,23 @@
 //! Threads and their interleavings within a step are not simulated (the rings are model-checked instead), nor are
 //! the operating system's calls (the disk storage has tests of its own).
 
+pub mod campaign;
 mod clock;
+mod compare;
+mod coverage;
 mod driver;
 mod faults;
+mod orders;
 mod process;
+mod quiet;
 mod report;
 mod rng;
 mod simulation;
+mod trace;
+mod variety;
+pub mod zoo;
 
+pub use coverage::Coverage;
 pub use faults::Faults;
-pub use report::{Coverage, Run, Violation};
+pub use report::{Run, Violation};
 pub use simulation::{Simulation, put};

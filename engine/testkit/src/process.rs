@@ -3,33 +3,43 @@
 use crate::clock::VirtualClock;
 use crate::driver::{Cells, SimulationDriver};
 use crate::faults::{Death, Fate};
+use crate::orders::Order;
+use crate::quiet::Quiet;
 use crate::report::Violation;
 use crate::rng::Rng;
-use millstream::runtime::{Environment, Stepped, Supervisor, Turn};
-use millstream::{Clock, Env, Error, Summary};
-use millstream_io::clock::Moment;
+use crate::trace;
+use millstream::runtime::{Environment, Launched, Stepped, Supervisor, Turn};
+use millstream::{CheckpointRequest, Clock, Env, Error, JobControl, Summary};
 use millstream_io::executor::StepExecutor;
-use millstream_io::storage::fault::{FaultStorage, Op};
-use millstream_io::storage::{MemoryStorage, Storage};
+use millstream_io::storage::Storage;
+use millstream_io::storage::fault::{Crash, Fault, FaultStorage, Op};
+use millstream_state::metadata::METADATA_FILE;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Deaths that are set down instead of drawn: one for each process, at these storage operations.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Script {
+    pub deaths: Vec<(u64, Crash)>,
+    pub power_cut: bool,
+}
+
 /// How a process ended.
 pub(crate) enum Ended {
-    /// The job did.
-    Finished(Box<Summary>),
+    /// The job did, or was stopped or cancelled.
+    Orderly(Box<Summary>),
     /// The job failed.
     Failed(Error),
-    /// It died, in this kind of storage operation or between two steps.
-    Died(Option<Op>),
+    /// It died, in this storage operation or between two steps.
+    Died(Option<(Op, Crash)>),
 }
 
 impl std::fmt::Display for Ended {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Finished(summary) => write!(f, "ended {}", summary.state),
+            Self::Orderly(summary) => write!(f, "ended {}", summary.state),
             Self::Failed(error) => write!(f, "ended: {error}"),
-            Self::Died(Some(op)) => write!(f, "died in {}", op.name()),
+            Self::Died(Some((op, how))) => write!(f, "died in {} ({how:?})", op.name()),
             Self::Died(None) => f.write_str("died between steps"),
         }
     }
@@ -38,101 +48,169 @@ impl std::fmt::Display for Ended {
 /// A process's end, and what it leaves.
 pub(crate) struct Left {
     pub ended: Ended,
+    pub operations: u64,
     pub steps: u64,
     pub checkpoints: u64,
     pub restarts: u64,
+    /// What failed in storage.
+    pub failures: Vec<(Op, Fault)>,
+    /// What was asked of it and done to it.
+    pub told: Vec<Order>,
 }
 
 /// The name of every simulated job.
 pub(crate) const JOB: &str = "simulated";
 
 /// Steps after which a run is taken to go on for ever.
-const STEPS: u64 = 2_000_000;
+const STEPS: u64 = 1_000_000;
 
-struct Process {
+/// Steps after which a process that gets nowhere, for its settings may be such that it never does, is killed.
+const PATIENCE: u64 = 8_000;
+
+/// Who gets a turn less often than the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Slow {
+    Nobody,
+    Cell(usize),
+    Background,
+    Supervisor,
+}
+
+impl Slow {
+    fn draw(rng: &mut Rng) -> Self {
+        match rng.below(8) {
+            0..=3 => Self::Nobody,
+            4..=5 => Self::Cell(rng.below(6)),
+            6 => Self::Background,
+            _ => Self::Supervisor,
+        }
+    }
+}
+
+/// One in so many of its turns it takes.
+const SLOWNESS: usize = 12;
+
+struct Process<'a> {
     clock: Arc<VirtualClock>,
+    disk: Arc<dyn Storage>,
     storage: FaultStorage,
     executor: Arc<StepExecutor>,
     cells: Cells,
+    fate: &'a Fate,
+    rng: &'a mut Rng,
+    slow: Slow,
+    /// The most by which time moves on beside a step, in microseconds.
+    haste: usize,
     steps: u64,
+    told: Vec<Order>,
+    requests: Vec<CheckpointRequest>,
 }
 
 /// Runs the job that `env` describes on `disk`.
-pub(crate) fn run(env: &Env, disk: &MemoryStorage, fate: &Fate, rng: &mut Rng) -> Result<Left, Violation> {
-    let storage = FaultStorage::new(Arc::new(disk.clone()));
+pub(crate) fn run(env: &Env, disk: Arc<dyn Storage>, fate: &Fate, rng: &mut Rng) -> Result<Left, Violation> {
+    let storage = FaultStorage::new(disk.clone());
     if let Some(Death::At(operation, how)) = fate.death {
         storage.crash_at(operation, how);
     }
     for (operation, fault) in &fate.failures {
         storage.fail_at(*operation, *fault);
     }
-    let trace = std::env::var_os("MILLSTREAM_TRACE").is_some();
+    let trace = trace::wanted();
     if trace {
         storage.record();
-        eprintln!("process: {fate:?}");
+        eprintln!("process: {fate:?}\n{}", env.config());
     }
     let mut process = Process {
         clock: Arc::new(VirtualClock::new(rng.next())),
-        storage: storage.clone(),
+        disk,
+        storage,
         executor: Arc::new(StepExecutor::new()),
         cells: Cells::default(),
+        fate,
+        slow: Slow::draw(rng),
+        haste: rng.any(&[30, 300, 300, 2000]),
+        rng,
         steps: 0,
+        told: Vec::new(),
+        requests: Vec::new(),
     };
-    let shared: Arc<dyn Storage> = Arc::new(storage.clone());
-    let environment = Environment {
-        clock: process.clock.clone(),
-        files: shared.clone(),
-        checkpoints: shared,
-        executor: process.executor.clone(),
-        driver: Box::new(SimulationDriver(process.cells.clone())),
-        seed: rng.next(),
-        holder: "simulation".to_owned(),
-    };
-    let launched = env.launch(JOB, environment);
-    let (ended, checkpoints, restarts) = match launched {
-        Err(_) if storage.crashed_in().is_some() => (Ended::Died(storage.crashed_in()), 0, 0),
-        Err(error) => (Ended::Failed(error), 0, 0),
+    let (ended, checkpoints, restarts) = match env.launch(JOB, process.environment()) {
+        Err(error) => {
+            (process.storage.crash().map_or(Ended::Failed(error), |crash| Ended::Died(Some(crash))), 0, 0)
+        }
         Ok(launched) => {
-            let control = launched.control;
-            let ended = process.schedule(launched.supervisor, fate, rng)?;
+            let control = launched.control.clone();
+            let ended = process.schedule(launched)?;
             let metrics = control.metrics();
             (ended, metrics.checkpoints.counts().completed, metrics.restarts)
         }
     };
     if trace {
-        for (number, op, path) in storage.log() {
+        for (number, op, path) in process.storage.log() {
             eprintln!("  {number:4} {} {}", op.name(), path.display());
         }
         eprintln!("  {ended}");
     }
-    process.executor.clear();
-    process.cells.lock().clear();
-    Ok(Left { ended, steps: process.steps, checkpoints, restarts })
+    Ok(process.left(ended, checkpoints, restarts))
 }
 
-impl Process {
+impl Process<'_> {
+    fn environment(&mut self) -> Environment {
+        let shared: Arc<dyn Storage> = Arc::new(self.storage.clone());
+        Environment {
+            clock: self.clock.clone(),
+            files: shared.clone(),
+            checkpoints: shared,
+            executor: self.executor.clone(),
+            driver: Box::new(SimulationDriver(self.cells.clone())),
+            seed: self.rng.next(),
+            holder: "simulation".to_owned(),
+        }
+    }
+
+    /// What is left when everything that ran is gone. Background work of a job that has ended may still be done.
+    fn left(self, ended: Ended, checkpoints: u64, restarts: u64) -> Left {
+        if self.storage.crash().is_none() && self.rng.one_in(2) {
+            self.executor.run_all();
+        }
+        self.executor.clear();
+        self.cells.lock().clear();
+        Left {
+            ended,
+            operations: self.storage.operations(),
+            steps: self.steps,
+            checkpoints,
+            restarts,
+            failures: self.storage.failures(),
+            told: self.told,
+        }
+    }
+
     /// Steps subtasks, background work and the supervisor in a drawn order until the job or the process ends.
-    fn schedule(
-        &mut self,
-        mut supervisor: Supervisor,
-        fate: &Fate,
-        rng: &mut Rng,
-    ) -> Result<Ended, Violation> {
-        let mut quiet: Quiet = Quiet::default();
+    fn schedule(&mut self, launched: Launched) -> Result<Ended, Violation> {
+        let Launched { mut supervisor, control, .. } = launched;
+        let mut quiet = Quiet::default();
         loop {
             self.steps += 1;
-            if let Some(op) = self.storage.crashed_in() {
-                return Ok(Ended::Died(Some(op)));
+            if let Some(crash) = self.storage.crash() {
+                return Ok(Ended::Died(Some(crash)));
             }
-            if fate.death.is_some_and(|death| matches!(death, Death::Before(step) if step <= self.steps)) {
+            if matches!(self.fate.death, Some(Death::Before(step)) if step <= self.steps) {
+                return Ok(Ended::Died(None));
+            }
+            if self.steps > PATIENCE && self.fate.impatient {
                 return Ok(Ended::Died(None));
             }
             if self.steps > STEPS {
                 return Err(Violation::Endless { steps: STEPS });
             }
+            self.orders(&control, &mut quiet);
             let cells = self.cells.lock().len();
             let work = self.executor.len();
-            let choice = rng.below(cells + work + 1);
+            let choice = self.rng.below(cells + work + 1);
+            if self.passes_over(choice, cells, work) {
+                continue;
+            }
             if choice < cells {
                 self.step_cell(choice, &mut quiet);
             } else if choice < cells + work {
@@ -140,27 +218,87 @@ impl Process {
                 quiet.noise();
             } else {
                 match supervisor.turn() {
-                    Turn::Done => {
-                        if let Some(op) = self.storage.crashed_in() {
-                            return Ok(Ended::Died(Some(op)));
-                        }
-                        let outcome = supervisor.outcome().ok_or(Violation::NoOutcome)?;
-                        return Ok(match outcome {
-                            Ok(summary) => Ended::Finished(Box::new(summary)),
-                            Err(error) => Ended::Failed(error),
-                        });
+                    Turn::Done => return self.done(supervisor),
+                    Turn::Wait(due) => {
+                        self.answers()?;
+                        quiet.supervisor(due);
                     }
-                    Turn::Wait(due) => quiet.supervisor(due),
                 }
             }
             // A process that has just died is not stuck, nor one whose last step began background work.
-            let alive = self.storage.crashed_in().is_none();
+            let alive = self.storage.crash().is_none();
             if alive && self.executor.is_empty() && quiet.is_complete(self.cells.lock().len()) {
                 self.pass_time(&mut quiet)?;
-            } else if rng.one_in(8) {
-                self.clock.advance(Duration::from_micros(rng.below(300) as u64));
+            } else if self.rng.one_in(8) {
+                self.clock.advance(Duration::from_micros(self.rng.below(self.haste) as u64));
             }
         }
+    }
+
+    /// The job has ended, and with it everything that is asked of it.
+    fn done(&mut self, mut supervisor: Supervisor) -> Result<Ended, Violation> {
+        if let Some(crash) = self.storage.crash() {
+            return Ok(Ended::Died(Some(crash)));
+        }
+        let outcome = supervisor.outcome().ok_or(Violation::NoOutcome)?;
+        drop(supervisor);
+        if self.requests.iter().any(|request| request.answer().is_none()) {
+            return Err(Violation::Unanswered);
+        }
+        Ok(match outcome {
+            Ok(summary) => Ended::Orderly(Box::new(summary)),
+            Err(error) => Ended::Failed(error),
+        })
+    }
+
+    fn passes_over(&mut self, choice: usize, cells: usize, work: usize) -> bool {
+        let slow = match self.slow {
+            Slow::Nobody => false,
+            Slow::Cell(slow) => choice == slow && choice < cells,
+            Slow::Background => (cells..cells + work).contains(&choice),
+            Slow::Supervisor => choice == cells + work,
+        };
+        slow && !self.rng.one_in(SLOWNESS)
+    }
+
+    /// Gives the orders that are due.
+    fn orders(&mut self, control: &JobControl, quiet: &mut Quiet) {
+        while let Some((_, order)) = self.fate.orders.get(self.told.len()).filter(|(at, _)| *at <= self.steps)
+        {
+            self.told.push(*order);
+            quiet.noise();
+            if trace::wanted() {
+                eprintln!("   order {order:?}");
+            }
+            // A job that has just ended takes no orders.
+            match order {
+                Order::Checkpoint { full } => self.requests.extend(control.request_checkpoint(*full).ok()),
+                Order::Stop { keep: false } => drop(control.stop()),
+                Order::Stop { keep: true } => drop(control.stop_and_keep()),
+                Order::Cancel => drop(control.cancel()),
+                Order::FailSubtask => {
+                    let mut cells = self.cells.lock();
+                    if !cells.is_empty() {
+                        let index = self.rng.below(cells.len());
+                        cells.remove(index).fail("failed by the simulation");
+                    }
+                }
+            }
+        }
+    }
+
+    /// A checkpoint that a user was told of is there.
+    fn answers(&mut self) -> Result<(), Violation> {
+        let mut wrong = None;
+        self.requests.retain(|request| match request.answer() {
+            None => true,
+            Some(Ok(info)) if self.disk.stat(&info.path.join(METADATA_FILE)).is_err() => {
+                wrong = Some(Violation::NoCheckpoint { path: info.path });
+                false
+            }
+            Some(_) => false,
+        });
+        wrong.map_or(Ok(()), Err)
     }
 
     fn step_cell(&self, index: usize, quiet: &mut Quiet) {
@@ -177,55 +315,11 @@ impl Process {
 
     /// Nothing can happen before the next due moment.
     fn pass_time(&self, quiet: &mut Quiet) -> Result<(), Violation> {
-        let Some(due) = quiet.due else {
+        let Some(due) = quiet.due() else {
             return Err(Violation::Stuck { at: self.clock.now() });
         };
         self.clock.advance_to(due);
         quiet.noise();
         Ok(())
-    }
-}
-
-/// Who has had nothing to do since something last happened.
-#[derive(Default)]
-struct Quiet {
-    cells: Vec<bool>,
-    supervisor: bool,
-    due: Option<Moment>,
-}
-
-impl Quiet {
-    fn noise(&mut self) {
-        self.cells.clear();
-        self.supervisor = false;
-        self.due = None;
-    }
-
-    fn cell(&mut self, index: usize, due: Option<Moment>) {
-        if self.cells.len() <= index {
-            self.cells.resize(index + 1, false);
-        }
-        self.cells[index] = true;
-        self.earlier(due);
-    }
-
-    fn supervisor(&mut self, due: Option<Moment>) {
-        // Its turn may have sent messages: whoever was quiet before must be asked again.
-        if !self.supervisor {
-            self.noise();
-            self.supervisor = true;
-        }
-        self.earlier(due);
-    }
-
-    fn earlier(&mut self, due: Option<Moment>) {
-        self.due = match (self.due, due) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-    }
-
-    fn is_complete(&self, cells: usize) -> bool {
-        self.supervisor && self.cells.iter().filter(|quiet| **quiet).count() == cells
     }
 }

@@ -1,12 +1,12 @@
-//! What a simulation found, and what it covered.
+//! What a simulation found.
 
+use crate::coverage::Coverage;
 use millstream::Summary;
 use millstream_io::clock::Moment;
-use millstream_io::storage::fault::Op;
 use millstream_io::storage::{Kind, MemoryStorage, Storage, read_all};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Something that must not happen in any run.
 #[derive(Debug)]
@@ -24,6 +24,18 @@ pub enum Violation {
     },
     /// The supervisor says that it is done and has no outcome.
     NoOutcome,
+    /// The job has ended, and somebody who asked for a checkpoint has got no answer.
+    Unanswered,
+    /// Somebody was told of a checkpoint that is not there.
+    NoCheckpoint {
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// What is left between two processes is wrong, as whoever watches the run says.
+    Left {
+        /// What is wrong.
+        what: String,
+    },
     /// The job failed although the fault was one that it must survive.
     Failed {
         /// The job's error.
@@ -37,67 +49,15 @@ impl fmt::Display for Violation {
             Self::Stuck { at } => write!(f, "stuck at {at:?}: nothing to do and nothing due"),
             Self::Endless { steps } => write!(f, "not done after {steps} steps"),
             Self::NoOutcome => f.write_str("done without an outcome"),
+            Self::Unanswered => f.write_str("a request for a checkpoint was not answered"),
+            Self::NoCheckpoint { path } => write!(f, "told of {}, which is not there", path.display()),
+            Self::Left { what } => write!(f, "left between two processes: {what}"),
             Self::Failed { error } => write!(f, "the job failed: {error}"),
         }
     }
 }
 
 impl std::error::Error for Violation {}
-
-/// What happened in a number of runs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Coverage {
-    /// Runs.
-    pub runs: u64,
-    /// Runs in which a process died or an attempt was restarted.
-    pub disturbed: u64,
-    /// Processes that died in a storage operation, by its kind.
-    pub deaths: BTreeMap<&'static str, u64>,
-    /// Processes that died between steps.
-    pub deaths_between: u64,
-    /// Attempts restarted within a process.
-    pub restarts: u64,
-    /// Checkpoints completed.
-    pub checkpoints: u64,
-    /// Steps of the schedule.
-    pub steps: u64,
-}
-
-impl Coverage {
-    /// Adds another run's, or other runs'.
-    pub fn add(&mut self, other: &Self) {
-        self.runs += other.runs;
-        self.disturbed += other.disturbed;
-        for (op, n) in &other.deaths {
-            *self.deaths.entry(op).or_default() += n;
-        }
-        self.deaths_between += other.deaths_between;
-        self.restarts += other.restarts;
-        self.checkpoints += other.checkpoints;
-        self.steps += other.steps;
-    }
-
-    pub(crate) fn death(&mut self, op: Option<Op>) {
-        match op {
-            Some(op) => *self.deaths.entry(op.name()).or_default() += 1,
-            None => self.deaths_between += 1,
-        }
-    }
-}
-
-impl fmt::Display for Coverage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} runs, {} disturbed, {} checkpoints, {} restarts, {} steps; deaths: {} between steps",
-            self.runs, self.disturbed, self.checkpoints, self.restarts, self.steps, self.deaths_between
-        )?;
-        for (op, n) in &self.deaths {
-            write!(f, ", {n} in {op}")?;
-        }
-        Ok(())
-    }
-}
 
 /// A run that came to its end.
 pub struct Run {
@@ -107,15 +67,18 @@ pub struct Run {
     pub storage: MemoryStorage,
     /// What happened.
     pub coverage: Coverage,
+    /// Storage operations of the last process.
+    pub(crate) last_operations: u64,
+    /// Checkpoints that users have kept at a stop.
+    pub(crate) kept: BTreeSet<String>,
+    /// Whether the last process met no failing operation and no power cut: nothing excuses what it leaves behind.
+    pub(crate) clean: bool,
 }
 
 impl Run {
     /// All lines of the visible files below `dir`, sorted: what a reader of the output sees, as a multiset.
     pub fn lines(&self, dir: impl AsRef<Path>) -> Vec<String> {
-        let mut lines = Vec::new();
-        collect(&self.storage, dir.as_ref(), &mut lines);
-        lines.sort_unstable();
-        lines
+        lines(&self.storage, dir.as_ref())
     }
 
     /// Names of hidden files in `dir`: work in progress that should not outlive the job.
@@ -124,6 +87,14 @@ impl Run {
         let names = entries.into_iter().map(|entry| entry.name.to_string_lossy().into_owned());
         names.filter(|name| name.starts_with('.')).collect()
     }
+}
+
+/// All lines of the visible files below `dir`, sorted.
+pub(crate) fn lines(storage: &MemoryStorage, dir: &Path) -> Vec<String> {
+    let mut lines = Vec::new();
+    collect(storage, dir, &mut lines);
+    lines.sort_unstable();
+    lines
 }
 
 fn collect(storage: &MemoryStorage, dir: &Path, lines: &mut Vec<String>) {

@@ -20,6 +20,11 @@ impl Rng {
         ((u128::from(self.next()) * n as u128) >> 64) as usize
     }
 
+    /// One of these.
+    pub(crate) fn any<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len())]
+    }
+
     /// True once in `n` times.
     pub(crate) fn one_in(&mut self, n: usize) -> bool {
         self.below(n) == 0

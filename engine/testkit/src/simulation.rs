@@ -1,19 +1,22 @@
 //! A simulated run: processes one after the other, until the job ends.
 
+use crate::coverage::Coverage;
 use crate::faults::{Fate, Faults};
-use crate::process::{self, Ended};
-use crate::report::{Coverage, Run, Violation};
+use crate::process::{self, Ended, Left, Script};
+use crate::report::{Run, Violation};
 use crate::rng::Rng;
-use millstream::{Class, Env};
+use crate::trace;
+use crate::variety::Variety;
+use millstream::config::{CheckpointMode, Retention};
+use millstream::{Class, Env, JobState};
 use millstream_io::storage::{MemoryStorage, Storage, read_all};
 use millstream_state::JobId;
 use millstream_state::lineage::{LineEnd, Lineage};
+use millstream_state::metadata::METADATA_FILE;
+use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
-
-/// Processes that may fail in a row for reasons of their own before a run is given up: a start may be refused when a
-/// storage operation fails in it, and is then tried again.
-const TRIES: usize = 12;
 
 /// Where simulated jobs keep their checkpoints.
 const CHECKPOINTS: &str = "/checkpoints";
@@ -26,6 +29,10 @@ pub struct Simulation {
     disk: Option<MemoryStorage>,
     parallelism: Option<u32>,
     interval: Duration,
+    mode: CheckpointMode,
+    varied: bool,
+    over: fn(MemoryStorage) -> Arc<dyn Storage>,
+    script: Option<Script>,
 }
 
 impl Simulation {
@@ -37,6 +44,10 @@ impl Simulation {
             disk: None,
             parallelism: None,
             interval: Duration::from_millis(10),
+            mode: CheckpointMode::ExactlyOnce,
+            varied: false,
+            over: direct,
+            script: None,
         }
     }
 
@@ -75,64 +86,129 @@ impl Simulation {
         self
     }
 
+    /// How records count: exactly once unless said otherwise.
+    #[must_use]
+    pub fn mode(mut self, mode: CheckpointMode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// Draws settings, too: checkpoints, buffers, restart strategy, and for each process another parallelism unless
+    /// [`Simulation::parallelism`] says which. What a job promises must hold under all of them.
+    #[must_use]
+    pub fn varied(mut self) -> Self {
+        self.varied = true;
+        self
+    }
+
+    /// Puts another storage between the job and its disk: one of your own, or one that lies.
+    #[must_use]
+    pub fn storage(mut self, over: fn(MemoryStorage) -> Arc<dyn Storage>) -> Self {
+        self.over = over;
+        self
+    }
+
+    /// Deaths that are set down instead of drawn.
+    #[must_use]
+    pub(crate) fn script(mut self, script: Script) -> Self {
+        self.script = Some(script);
+        self
+    }
+
     /// Runs the job that `build` describes; it is called for every simulated process.
     ///
     /// # Errors
     /// What must not happen in any run; repeat it with the same seed.
     pub fn run(&self, build: impl Fn(&Env)) -> Result<Run, Violation> {
+        self.watched(build, |_, _| Ok(()))
+    }
+
+    /// The same; `watch` sees the disk that each process leaves to the next one, hears whether there was a power cut,
+    /// and says what is wrong.
+    ///
+    /// # Errors
+    /// As for [`Simulation::run`], and what `watch` says.
+    pub fn watched(
+        &self,
+        build: impl Fn(&Env),
+        watch: impl FnMut(&MemoryStorage, bool) -> Result<(), String>,
+    ) -> Result<Run, Violation> {
+        if trace::wanted() {
+            trace::told(|| self.processes(build, watch))
+        } else {
+            self.processes(build, watch)
+        }
+    }
+
+    fn processes(
+        &self,
+        build: impl Fn(&Env),
+        mut watch: impl FnMut(&MemoryStorage, bool) -> Result<(), String>,
+    ) -> Result<Run, Violation> {
         let mut rng = Rng::new(self.seed);
-        let mut disk = match &self.disk {
-            Some(disk) => disk.kill_image(),
-            None => MemoryStorage::new(),
+        let mut disk = self.disk.as_ref().map_or_else(MemoryStorage::new, MemoryStorage::kill_image);
+        let mut coverage = Coverage::of_one_run();
+        let variety = self.varied.then(|| Variety::draw(&mut rng));
+        let (mut kept, mut excused) = (BTreeSet::new(), false);
+        let disturbed = match &self.script {
+            Some(script) => script.deaths.len(),
+            None => self.faults.draw_processes(&mut rng),
         };
-        let mut coverage = Coverage { runs: 1, ..Coverage::default() };
-        let mut deaths = if self.faults.deaths == 0 { 0 } else { rng.below(self.faults.deaths + 1) };
-        let mut tries = 0;
         loop {
-            let env = self.env();
+            let number = coverage.processes as usize;
+            let calm = number >= disturbed;
+            let env = self.env(variety.as_ref(), calm, &mut rng);
             build(&env);
-            let dies = deaths > 0;
-            deaths = deaths.saturating_sub(1);
-            let mut fate = Fate::draw(&self.faults, dies, &mut rng);
-            // The last tries are undisturbed: every job must come to its end once nothing is in its way.
-            if tries + 2 >= TRIES {
-                fate.failures.clear();
+            let fate = match &self.script {
+                Some(script) => Fate::scripted(script.deaths.get(number).copied(), script.power_cut),
+                None if calm => Fate::default(),
+                None => Fate::draw(&self.faults, &mut rng),
+            };
+            let left = process::run(&env, (self.over)(disk.clone()), &fate, &mut rng)?;
+            note(&mut coverage, &left, fate.power_cut);
+            // What a job that has ended in good order has done is durable.
+            let power_cut = match &left.ended {
+                Ended::Died(_) => fate.power_cut,
+                Ended::Orderly(_) => rng.one_in(2),
+                Ended::Failed(_) => false,
+            };
+            disk = if power_cut { disk.crash_image(rng.next()) } else { disk.kill_image() };
+            let summary = match left.ended {
+                Ended::Orderly(summary) if summary.state == JobState::Finished => Some(*summary),
+                Ended::Orderly(_) if !calm => None,
+                Ended::Failed(error) if !calm && error.class() != Class::Data => None,
+                Ended::Orderly(summary) => {
+                    return Err(Violation::Failed { error: format!("ended {}", summary.state) });
+                }
+                Ended::Failed(error) => return Err(Violation::Failed { error: error.to_string() }),
+                Ended::Died(_) => None,
+            };
+            watch(&disk, power_cut).map_err(|what| Violation::Left { what })?;
+            if let LineEnd::Stopped(dir) = line_end(&disk) {
+                kept.insert(dir.file_name().unwrap_or_default().to_string_lossy().into_owned());
             }
-            let left = process::run(&env, &disk, &fate, &mut rng)?;
-            coverage.steps += left.steps;
-            coverage.checkpoints += left.checkpoints;
-            coverage.restarts += left.restarts;
-            match left.ended {
-                Ended::Finished(summary) => {
-                    coverage.disturbed = u64::from(tries > 0 || coverage.restarts > 0);
-                    return Ok(Run { summary: Some(*summary), storage: disk, coverage });
-                }
-                // A fault that the process could not survive; the next one starts on what it left.
-                Ended::Failed(error) => {
-                    if fate.failures.is_empty() || tries >= TRIES || error.class() == Class::Data {
-                        return Err(Violation::Failed { error: error.to_string() });
-                    }
-                    disk = disk.kill_image();
-                }
-                Ended::Died(op) => {
-                    coverage.death(op);
-                    disk = if fate.power_cut { disk.crash_image(rng.next()) } else { disk.kill_image() };
-                }
-            }
-            tries += 1;
-            // A start after this would be another run (ruling 2).
-            if has_finished(&disk) {
-                coverage.disturbed = 1;
-                return Ok(Run { summary: None, storage: disk, coverage });
+            // A start removes what is left of its own line only, and after a stop the next one begins a line.
+            excused |= power_cut && !kept.is_empty();
+            // A start after the job's end would be another run (ruling 2).
+            if summary.is_some() || has_finished(&disk, &kept) {
+                let excused = excused || summary.is_none() || !left.failures.is_empty() || power_cut;
+                let last_operations = left.operations;
+                return Ok(Run { summary, storage: disk, coverage, last_operations, kept, clean: !excused });
             }
         }
     }
 
-    fn env(&self) -> Env {
+    fn env(&self, variety: Option<&Variety>, calm: bool, rng: &mut Rng) -> Env {
         let env = Env::new();
         env.configure(|settings| {
             settings.checkpointing.interval = Some(self.interval);
+            settings.checkpointing.mode = self.mode;
             settings.checkpointing.dir = Some(PathBuf::from(CHECKPOINTS));
+            // A job that is cancelled in a simulation is started again, and goes on.
+            settings.checkpointing.retention = Retention::RetainOnCancellation;
+            if let Some(variety) = variety {
+                variety.apply(settings, calm, rng);
+            }
             if let Some(parallelism) = self.parallelism {
                 settings.pipeline.parallelism = parallelism;
             }
@@ -141,13 +217,60 @@ impl Simulation {
     }
 }
 
-/// Whether the job is over: its end is on record, and its final checkpoint gone.
-fn has_finished(disk: &MemoryStorage) -> bool {
-    let job = PathBuf::from(CHECKPOINTS).join(JobId::of(process::JOB).to_string());
-    let bytes = read_all(disk, &job.join("lineage")).unwrap_or_default();
-    let finished = Lineage::parse(&bytes).is_ok_and(|lineage| lineage.end == LineEnd::Finished);
-    let entries = if finished { disk.list(&job).unwrap_or_default() } else { Vec::new() };
-    finished && !entries.iter().any(|entry| disk.stat(&job.join(&entry.name).join("_metadata")).is_ok())
+fn note(coverage: &mut Coverage, left: &Left, power_cut: bool) {
+    coverage.processes += 1;
+    coverage.steps += left.steps;
+    coverage.operations += left.operations;
+    coverage.checkpoints += left.checkpoints;
+    coverage.restarts += left.restarts;
+    coverage.faults(&left.failures);
+    for order in &left.told {
+        coverage.note("told", order.name());
+    }
+    let ended = match &left.ended {
+        Ended::Orderly(summary) => match summary.state {
+            JobState::Stopped => "stopped",
+            JobState::Canceled => "canceled",
+            _ => "finished",
+        },
+        Ended::Failed(_) => "failed",
+        Ended::Died(crash) => {
+            coverage.death(*crash, power_cut);
+            "died"
+        }
+    };
+    coverage.note("ended", ended);
+    if left.restarts > 0 || matches!(ended, "failed" | "died") {
+        coverage.disturbed = 1;
+    }
+}
+
+/// The same disk.
+fn direct(disk: MemoryStorage) -> Arc<dyn Storage> {
+    Arc::new(disk)
+}
+
+fn job_dir() -> PathBuf {
+    PathBuf::from(CHECKPOINTS).join(JobId::of(process::JOB).to_string())
+}
+
+/// Directories of checkpoints, complete or not.
+pub(crate) fn checkpoints_left(disk: &MemoryStorage) -> BTreeSet<String> {
+    let names = disk.list(&job_dir()).unwrap_or_default().into_iter();
+    names.map(|e| e.name.to_string_lossy().into_owned()).filter(|name| name.starts_with("chk-")).collect()
+}
+
+/// How the job's line has ended, as far as that is on record.
+fn line_end(disk: &MemoryStorage) -> LineEnd {
+    let bytes = read_all(disk, &job_dir().join("lineage")).unwrap_or_default();
+    Lineage::parse(&bytes).map_or(LineEnd::Open, |lineage| lineage.end)
+}
+
+/// Whether the job is over: its end is on record, and the checkpoints of its line are gone.
+fn has_finished(disk: &MemoryStorage, kept: &BTreeSet<String>) -> bool {
+    let complete = |name: &&String| disk.stat(&job_dir().join(name).join(METADATA_FILE)).is_ok();
+    let left = checkpoints_left(disk);
+    line_end(disk) == LineEnd::Finished && !left.difference(kept).any(|name| complete(&name))
 }
 
 /// Puts a file on a simulated disk, for input.

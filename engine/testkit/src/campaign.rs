@@ -1,0 +1,125 @@
+//! Many runs: over the zoo, over seeds, over every storage operation.
+
+use crate::compare::{Expected, compare_at_end, compare_between};
+use crate::process::Script;
+use crate::report::Run;
+use crate::zoo::{self, JOBS, Job};
+use crate::{Coverage, Simulation};
+use millstream::config::CheckpointMode;
+use millstream_io::storage::fault::Crash;
+use std::time::Duration;
+
+/// One of so many runs of a job that can be judged then is in at-least-once mode.
+const AT_LEAST_ONCE: u64 = 8;
+
+/// Few checkpoints, each with all that belongs to it: the sweep is over every operation.
+const SWEEP_INTERVAL: Duration = Duration::from_millis(25);
+
+/// The jobs of a campaign, each with the output of its undisturbed run.
+pub struct Campaign {
+    jobs: Vec<(Job, Expected)>,
+}
+
+impl Campaign {
+    /// Over the whole zoo.
+    ///
+    /// # Panics
+    /// When a job fails with nothing in its way.
+    pub fn new() -> Self {
+        Self::over(JOBS)
+    }
+
+    /// Over these jobs.
+    ///
+    /// # Panics
+    /// When a job fails with nothing in its way.
+    pub fn over(jobs: &[Job]) -> Self {
+        Self { jobs: jobs.iter().map(|job| (*job, Expected::new(job.expected()))).collect() }
+    }
+
+    /// The run of this seed: one of the jobs, with settings and faults that are drawn.
+    ///
+    /// # Errors
+    /// What went wrong, in words that begin with what is needed to repeat it.
+    pub fn check(&self, seed: u64) -> Result<Coverage, String> {
+        let (job, expected) = &self.jobs[seed as usize % self.jobs.len()];
+        let nth = seed / self.jobs.len() as u64;
+        let at_least_once = job.at_least_once && nth % AT_LEAST_ONCE == AT_LEAST_ONCE - 1;
+        let mode = if at_least_once { CheckpointMode::AtLeastOnce } else { CheckpointMode::ExactlyOnce };
+        let simulation = Simulation::new(seed).varied().mode(mode);
+        let mut run =
+            judge(simulation, job, mode, expected).map_err(|wrong| format!("seed {seed}: {wrong}"))?;
+        run.coverage.note("job", if at_least_once { "at least once" } else { "exactly once" });
+        Ok(run.coverage)
+    }
+
+    /// Crashes each job at every storage operation of its undisturbed run, in every phase of the operation and with
+    /// and without a power cut; and after one of these crashes in the recovery again, at every `stride`th operation.
+    ///
+    /// # Errors
+    /// The first crash whose recovery is not exact.
+    pub fn sweep(&self, parallelism: u32, stride: u64) -> Result<Coverage, String> {
+        let mut covered = Coverage::default();
+        for (job, expected) in &self.jobs {
+            let mut run = |deaths: Vec<(u64, Crash)>, power_cut| {
+                let script = Script { deaths, power_cut };
+                let told = format!("{script:?}");
+                let simulation =
+                    Simulation::new(1).parallelism(parallelism).interval(SWEEP_INTERVAL).script(script);
+                let run = judge(simulation, job, CheckpointMode::ExactlyOnce, expected);
+                let run = run.map_err(|wrong| format!("{told}: {wrong}"))?;
+                covered.add(&run.coverage);
+                Ok::<_, String>(run.last_operations)
+            };
+            let operations = run(Vec::new(), false)?;
+            for operation in 0..operations {
+                for (n, phase, power_cut) in ways_to_die() {
+                    let recovery = run(vec![(operation, phase)], power_cut)?;
+                    // One of the ways also dies in the recovery.
+                    if operation % 6 == n {
+                        for second in (operation % stride..recovery).step_by(stride as usize) {
+                            run(vec![(operation, phase), (second, Crash::Before)], power_cut)?;
+                        }
+                    }
+                }
+            }
+        }
+        Ok(covered)
+    }
+}
+
+impl Default for Campaign {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Six ways to die in an operation, numbered.
+fn ways_to_die() -> impl Iterator<Item = (u64, Crash, bool)> {
+    let phases = [Crash::Before, Crash::Torn, Crash::After];
+    let ways = phases.into_iter().flat_map(|phase| [(phase, false), (phase, true)]);
+    (0..).zip(ways).map(|(n, (phase, power_cut))| (n, phase, power_cut))
+}
+
+/// Runs the job and holds what it leaves against what it should.
+fn judge(
+    simulation: Simulation,
+    job: &Job,
+    mode: CheckpointMode,
+    expected: &Expected,
+) -> Result<Run, String> {
+    let mut before = Vec::new();
+    let run = simulation.disk(zoo::disk()).watched(job.build, |disk, power_cut| {
+        // Names that were not made durable yet may be lost with the power; the next start gives them again.
+        let must = if power_cut { &[][..] } else { &before };
+        before = compare_between(disk, expected, mode, must)?;
+        Ok(())
+    });
+    let mut run = run.map_err(|violation| format!("job {}: {violation}", job.name))?;
+    compare_at_end(&run, expected, mode).map_err(|difference| format!("job {}: {difference}", job.name))?;
+    run.coverage.note("job", "two-phase sink");
+    if job.keyed {
+        run.coverage.note("job", "keyed state");
+    }
+    Ok(run)
+}

@@ -7,6 +7,8 @@ use crate::zoo::{self, JOBS, Job};
 use crate::{Coverage, Simulation};
 use millstream::config::CheckpointMode;
 use millstream_io::storage::fault::Crash;
+use millstream_io::storage::{MemoryStorage, Storage};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One of so many runs of a job that can be judged then is in at-least-once mode.
@@ -18,6 +20,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_millis(25);
 /// The jobs of a campaign, each with the output of its undisturbed run.
 pub struct Campaign {
     jobs: Vec<(Job, Expected)>,
+    over: Option<fn(MemoryStorage) -> Arc<dyn Storage>>,
 }
 
 impl Campaign {
@@ -34,7 +37,15 @@ impl Campaign {
     /// # Panics
     /// When a job fails with nothing in its way.
     pub fn over(jobs: &[Job]) -> Self {
-        Self { jobs: jobs.iter().map(|job| (*job, Expected::new(job.expected()))).collect() }
+        let jobs = jobs.iter().map(|job| (*job, Expected::new(job.expected()))).collect();
+        Self { jobs, over: None }
+    }
+
+    /// Over another storage, see [`Simulation::storage`].
+    #[must_use]
+    pub fn storage(mut self, over: fn(MemoryStorage) -> Arc<dyn Storage>) -> Self {
+        self.over = Some(over);
+        self
     }
 
     /// The run of this seed: one of the jobs, with settings and faults that are drawn.
@@ -46,11 +57,19 @@ impl Campaign {
         let nth = seed / self.jobs.len() as u64;
         let at_least_once = job.at_least_once && nth % AT_LEAST_ONCE == AT_LEAST_ONCE - 1;
         let mode = if at_least_once { CheckpointMode::AtLeastOnce } else { CheckpointMode::ExactlyOnce };
-        let simulation = Simulation::new(seed).varied().mode(mode);
+        let mut simulation = Simulation::new(seed).varied().mode(mode);
+        if let Some(over) = self.over {
+            simulation = simulation.storage(over);
+        }
         let mut run =
             judge(simulation, job, mode, expected).map_err(|wrong| format!("seed {seed}: {wrong}"))?;
         run.coverage.note("job", if at_least_once { "at least once" } else { "exactly once" });
         Ok(run.coverage)
+    }
+
+    /// The first of so many seeds whose run goes wrong.
+    pub fn first_violation(&self, seeds: u64) -> Option<(u64, String)> {
+        (0..seeds).find_map(|seed| Some((seed, self.check(seed).err()?)))
     }
 
     /// Crashes each job at every storage operation of its undisturbed run, in every phase of the operation and with

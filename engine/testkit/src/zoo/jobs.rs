@@ -1,6 +1,6 @@
 //! The jobs.
 
-use super::{IN, OUT, RECORDS, Shelves, Tally};
+use super::{Batch, IN, OUT, RECORDS, Shelves, Tally};
 use millstream::Env;
 use millstream::connector::{FileSink, FileSource, Generator};
 
@@ -158,6 +158,23 @@ pub(super) fn fork(env: &Env) {
     all.map(|n| n)
         .union(some)
         .key_by::<u64>(|n| n.get() % 6)
+        .process::<u64, Vec<u8>>("sum", |_, n, sum, out| {
+            *sum += n;
+            out.emit(n.to_string().as_bytes());
+        })
+        .on_end(|key, sum, out| out.emit(format!("{key} total {sum}").as_bytes()))
+        .uid("sum")
+        .sink(FileSink::lines(OUT))
+        .uid("sink");
+}
+
+/// A user's operator that keeps records back between two barriers.
+pub(super) fn batched(env: &Env) {
+    env.source(Generator::new(RECORDS, |i| i).rate(RATE))
+        .uid("source")
+        .apply(Batch::default())
+        .uid("batch")
+        .key_by::<u64>(|n| n.get() % 9)
         .process::<u64, Vec<u8>>("sum", |_, n, sum, out| {
             *sum += n;
             out.emit(n.to_string().as_bytes());

@@ -3,11 +3,13 @@
 //! Whatever the parallelism, each has the same lines of output: what depends on the order of records that come
 //! different ways is not in them.
 
+mod batch;
 mod jobs;
 mod shelves;
 mod tally;
 
 use crate::{Simulation, put};
+pub use batch::Batch;
 use millstream::Env;
 use millstream_io::storage::MemoryStorage;
 pub use shelves::Shelves;
@@ -49,6 +51,7 @@ pub const JOBS: &[Job] = &[
     job("words", jobs::words),
     job("bulky", jobs::bulky),
     job("fork", jobs::fork),
+    job("batched", jobs::batched),
 ];
 
 /// Records that every job reads.

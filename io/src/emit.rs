@@ -15,20 +15,29 @@ pub trait Emit<T: Record> {
         false
     }
 
+    /// How many records a source may emit before it has to ask [`Emit::is_full`] again, for one that emits many at once.
+    fn portion(&self) -> usize {
+        256
+    }
+
     /// Hands on a record whose encoded bytes are at hand, so that a record that passes through unchanged is copied
     /// rather than encoded again.
     fn emit_row(&mut self, row: Row<'_, T>) {
         self.emit(row.view());
     }
 
-    /// Hands on many records. Faster than one [`Emit::emit`] each for small fixed-size records, because the write
-    /// position stays in a register.
+    /// Hands on many records, until there are no more or the rings are full; what was not handed on is still in the
+    /// iterator, when that was lent ([`Iterator::by_ref`]). Faster than one [`Emit::emit`] each for small fixed-size
+    /// records, because the write position stays in a register, and nothing is asked in between.
     fn emit_all<I: Iterator<Item = T>>(&mut self, records: I)
     where
         Self: Sized,
     {
         for record in records {
             self.emit(record.view());
+            if self.is_full() {
+                return;
+            }
         }
     }
 }

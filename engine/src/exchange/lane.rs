@@ -25,12 +25,15 @@ impl<T: Record> Lane<T> {
         Self { writer: Writer::closed(), tx, overdraft: VecDeque::new(), spares: Vec::new(), capacity }
     }
 
-    /// Appends a record. Never blocks and never fails: what the ring has no room for waits in the overdraft.
+    /// Appends a record. Never blocks and never fails: what the ring has no room for waits in the overdraft. Says
+    /// whether there may be more of that than before.
     #[inline(always)]
-    pub(crate) fn push(&mut self, hash: u64, record: T::Ref<'_>) {
-        if !self.writer.push(hash, record) {
+    pub(crate) fn push(&mut self, hash: u64, record: T::Ref<'_>) -> bool {
+        let next = !self.writer.push(hash, record);
+        if next {
             self.push_into_next(hash, record);
         }
+        next
     }
 
     /// Appends a record by copying its encoded bytes.
@@ -41,11 +44,14 @@ impl<T: Record> Lane<T> {
         }
     }
 
-    /// Appends many records whose hash does not matter; keeps the write position in a register.
+    /// Appends records whose hash does not matter, until there is overdraft; keeps the write position in a register.
     #[inline(always)]
     pub(crate) fn extend(&mut self, records: &mut impl Iterator<Item = T>) {
         while let Some(first) = self.writer.fill(records, |_| 0) {
             self.push_into_next(0, first.view());
+            if self.is_full() {
+                return;
+            }
         }
     }
 

@@ -45,7 +45,10 @@ impl<T: Record, R: Route<T>> Emit<T> for Exchange<T, R> {
             return;
         }
         for record in records {
-            self.emit(record.view());
+            let (lane, hash) = self.route.route(record.view());
+            if self.lanes[lane].push(hash, record.view()) && self.lanes[lane].is_full() {
+                return;
+            }
         }
     }
 }

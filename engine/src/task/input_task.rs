@@ -1,7 +1,7 @@
 //! A subtask whose head is a gate: takes segments of all its channels, aligns barriers, and feeds what stands behind.
 
 use super::core::Phase;
-use super::pace::{Pace, STEP};
+use super::pace::{MOST_ROWS, Pace, STEP};
 use super::{Core, Intake, Message, Progress, Report, Restored, Subtask};
 use crate::alignment::{Aligner, Alignment};
 use crate::checkpoint::AckMetrics;
@@ -44,7 +44,7 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
             open: None,
             ended: vec![false; gate.len()],
             last: 0,
-            pace: Pace::new(),
+            pace: Pace::new(MOST_ROWS),
             gate,
             intake,
         }
@@ -127,7 +127,7 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
                     self.core.phase = Phase::Finishing;
                     self.last = channel;
                     // What is called now may take longer than what was called for each record.
-                    self.pace = Pace::new();
+                    self.pace = Pace::new(MOST_ROWS);
                     return Ok(());
                 }
                 self.aligner.end(channel)

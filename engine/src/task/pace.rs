@@ -5,8 +5,9 @@ use std::time::Duration;
 /// A step ends after this long, so that control gets its turn (ruling 11).
 pub(crate) const STEP: Duration = Duration::from_millis(1);
 
-/// Rows between two looks at most, and when nothing is known yet.
-const MOST: usize = 128;
+/// Rows between two looks at most, behind an exchange and at a source, which may emit more cheaply.
+pub(crate) const MOST_ROWS: usize = 128;
+pub(crate) const MOST_EMITTED: usize = 256;
 
 /// Aim for the time between two looks.
 const AIM_NANOS: u128 = 100_000;
@@ -16,11 +17,13 @@ const AIM_NANOS: u128 = 100_000;
 #[derive(Debug)]
 pub(crate) struct Pace {
     rows: usize,
+    most: usize,
 }
 
 impl Pace {
-    pub(crate) fn new() -> Self {
-        Self { rows: 16 }
+    /// At most so many rows between two looks, and fewer until something is known.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { rows: 16, most }
     }
 
     /// Rows to process before the next look.
@@ -31,9 +34,10 @@ impl Pace {
     /// That many rows took so long.
     pub(crate) fn took(&mut self, rows: usize, time: Duration) {
         let per_row = time.as_nanos() / rows.max(1) as u128;
-        let fit = AIM_NANOS.checked_div(per_row).and_then(|rows| usize::try_from(rows).ok()).unwrap_or(MOST);
+        let fit =
+            AIM_NANOS.checked_div(per_row).and_then(|rows| usize::try_from(rows).ok()).unwrap_or(self.most);
         // Doubling at most: one lucky reading must not let the next slow row hide behind a hundred others.
-        self.rows = fit.clamp(1, (self.rows * 2).min(MOST));
+        self.rows = fit.clamp(1, (self.rows * 2).min(self.most));
     }
 }
 
@@ -43,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_slow_row_is_looked_at_alone_and_fast_rows_in_blocks() {
-        let mut pace = Pace::new();
+        let mut pace = Pace::new(128);
         assert_eq!(pace.rows(), 16);
         pace.took(16, Duration::from_nanos(160));
         pace.took(32, Duration::from_nanos(320));

@@ -2,7 +2,7 @@
 
 use super::batch::Batch;
 use super::core::Phase;
-use super::pace::Pace;
+use super::pace::{MOST_EMITTED, Pace};
 use super::{Core, Message, Progress, Report, Restored, Subtask};
 use crate::error::Error;
 use crate::operator::{Control, Signal, SnapshotParts, Stage};
@@ -43,7 +43,7 @@ impl<S: Source, P: Stage<S::Out>> SourceTask<S, P> {
     ) -> Self {
         let counters = context.counters.clone();
         let head = Head { id, source, counters, below };
-        Self { core, restored: Some(restored), context: Some(context), head, pace: Pace::new() }
+        Self { core, restored: Some(restored), context: Some(context), head, pace: Pace::new(MOST_EMITTED) }
     }
 
     fn open(&mut self) -> Result<(), Error> {

@@ -11,9 +11,6 @@ use std::sync::Arc;
 /// Bytes of records in one batch, about.
 const BATCH: usize = 64 * 1024;
 
-/// Records between two looks at whether there is room below.
-const PORTION: u64 = 256;
-
 /// Emits `make(0)`, `make(1)`, … `make(count - 1)`, each once, shared evenly among the subtasks.
 ///
 /// Replayable: which indices are left is part of every checkpoint (SR-10), and they are shared anew at a start with
@@ -125,23 +122,26 @@ where
     fn poll(&mut self, out: &mut impl Emit<T>) -> Result<Poll, ConnectorError> {
         let Some((start, end)) = self.left.last_mut() else { return Ok(Poll::Done) };
         let mut n = (BATCH / size_of::<T>().max(1)).clamp(16, 8192) as u64;
-        if let Some(pace) = &mut self.pace {
+        if let Some(pace) = &self.pace {
             let allowed = pace.allowed(pace.clock.now());
             if allowed == 0 {
                 return Ok(Poll::Idle(Some(pace.next())));
             }
-            n = n.min(allowed).min(*end - *start);
-            pace.emitted += n;
+            n = n.min(allowed);
         }
-        let to = *start + n.min(*end - *start);
+        let (first, to) = (*start, *start + n.min(*end - *start));
         while *start < to {
-            let next = to.min(*start + PORTION);
-            out.emit_all((*start..next).map(&self.make));
-            *start = next;
-            // What a rate allows is emitted whole: it was counted already.
-            if self.pace.is_none() && out.is_full() {
+            let mut portion = *start..to.min(start.saturating_add(out.portion() as u64));
+            out.emit_all(portion.by_ref().map(&self.make));
+            // One that takes nothing has failed.
+            let stuck = portion.start == *start;
+            *start = portion.start;
+            if stuck || out.is_full() {
                 break;
             }
+        }
+        if let Some(pace) = &mut self.pace {
+            pace.emitted += *start - first;
         }
         if start == end {
             self.left.pop();

@@ -107,7 +107,14 @@ struct Process<'a> {
 }
 
 /// Runs the job that `env` describes on `disk`.
-pub(crate) fn run(env: &Env, disk: Arc<dyn Storage>, fate: &Fate, rng: &mut Rng) -> Result<Left, Violation> {
+/// A `fair` schedule makes nobody wait longer than others.
+pub(crate) fn run(
+    env: &Env,
+    disk: Arc<dyn Storage>,
+    fate: &Fate,
+    fair: bool,
+    rng: &mut Rng,
+) -> Result<Left, Violation> {
     let storage = FaultStorage::new(disk.clone());
     if let Some(Death::At(operation, how)) = fate.death {
         storage.crash_at(operation, how);
@@ -127,8 +134,8 @@ pub(crate) fn run(env: &Env, disk: Arc<dyn Storage>, fate: &Fate, rng: &mut Rng)
         executor: Arc::new(StepExecutor::new()),
         cells: Cells::default(),
         fate,
-        slow: Slow::draw(rng),
-        haste: rng.any(&[30, 300, 300, 2000]),
+        slow: if fair { Slow::Nobody } else { Slow::draw(rng) },
+        haste: if fair { 300 } else { rng.any(&[30, 300, 300, 2000]) },
         rng,
         steps: 0,
         told: Vec::new(),
@@ -226,8 +233,8 @@ impl Process<'_> {
                 }
             }
             // A process that has just died is not stuck, nor one whose last step began background work.
-            let alive = self.storage.crash().is_none();
-            if alive && self.executor.is_empty() && quiet.is_complete(self.cells.lock().len()) {
+            let idle = quiet.is_complete(self.cells.lock().len()) && self.executor.is_empty();
+            if idle && self.storage.crash().is_none() {
                 self.pass_time(&mut quiet)?;
             } else if self.rng.one_in(8) {
                 self.clock.advance(Duration::from_micros(self.rng.below(self.haste) as u64));

@@ -149,6 +149,7 @@ impl Simulation {
         let mut disk = self.disk.as_ref().map_or_else(MemoryStorage::new, MemoryStorage::kill_image);
         let mut coverage = Coverage::of_one_run();
         let variety = self.varied.then(|| Variety::draw(&mut rng));
+        let undisturbed = self.script.is_none() && self.faults == Faults::NONE;
         let (mut kept, mut excused) = (BTreeSet::new(), false);
         let disturbed = match &self.script {
             Some(script) => script.deaths.len(),
@@ -164,15 +165,19 @@ impl Simulation {
                 None if calm => Fate::default(),
                 None => Fate::draw(&self.faults, &mut rng),
             };
-            let left = process::run(&env, (self.over)(disk.clone()), &fate, &mut rng)?;
+            let left = process::run(&env, (self.over)(disk.clone()), &fate, undisturbed, &mut rng)?;
             note(&mut coverage, &left, fate.power_cut);
             // What a job that has ended in good order has done is durable.
             let power_cut = match &left.ended {
                 Ended::Died(_) => fate.power_cut,
-                Ended::Orderly(_) => rng.one_in(2),
+                Ended::Orderly(_) => !undisturbed && rng.one_in(2),
                 Ended::Failed(_) => false,
             };
-            disk = if power_cut { disk.crash_image(rng.next()) } else { disk.kill_image() };
+            if power_cut {
+                disk = disk.crash_image(rng.next());
+            } else if !undisturbed {
+                disk = disk.kill_image();
+            }
             let summary = match left.ended {
                 Ended::Orderly(summary) if summary.state == JobState::Finished => Some(*summary),
                 Ended::Orderly(_) if !calm => None,
@@ -184,7 +189,9 @@ impl Simulation {
                 Ended::Died(_) => None,
             };
             watch(&disk, power_cut).map_err(|what| Violation::Left { what })?;
-            if let LineEnd::Stopped(dir) = line_end(&disk) {
+            if summary.is_none()
+                && let LineEnd::Stopped(dir) = line_end(&disk)
+            {
                 kept.insert(dir.file_name().unwrap_or_default().to_string_lossy().into_owned());
             }
             // A start removes what is left of its own line only, and after a stop the next one begins a line.

@@ -5,7 +5,7 @@
 //! little-endian.
 //!
 //! A key of one to eight encoded bytes, of a type whose values all take as many, is one zero-extended word `w`; its
-//! hash is `fold(fold(w ^ A, B), C)`. Any other key is hashed over its bytes (the content of a text or byte string, the
+//! hash is `fold(w ^ B, A)`. Any other key is hashed over its bytes (the content of a text or byte string, the
 //! encoding of anything else):
 //!
 //! - up to 16 bytes: with `first` and `last` the first and last eight bytes (fewer than eight are one zero-extended
@@ -14,9 +14,16 @@
 //!   `h = fold(x ^ h ^ A, y ^ B)`; then the same for the final 16 bytes of the key (which may overlap a block); the
 //!   hash is `fold(h, C)`.
 //!
-//! The second `fold` makes each of the top 48 bits, which routing, table index and tags use, depend on every bit of the
-//! key: with one alone, keys that count up fill some ranges of these bits several times as much as others. Every value
-//! can be a hash, 0 included. The hash is no secret: it does not defend against keys that were made to collide.
+//! Routing, table index and tags use the top 48 bits. Words are hashed with one multiplication because most are numbers
+//! that count up, by ones or by strides: multiplied by `A`, which is 2^64 divided by the golden ratio, such keys lie
+//! more evenly than chance has it at every scale, so that in a table hardly any is pushed from its place (measured: a
+//! lookup among 500 such keys takes 60 % of the time that it takes with a second `fold`). Other regular keys may lie less
+//! evenly: a lookup in a half full table took 4 probes for the worst stride that was tried, where chance gives 1.5. What
+//! picks key groups mixes again, so groups do not depend on this. Strings have no such order worth keeping, and are
+//! mixed in full: every bit of the key reaches each of the 48.
+//!
+//! Every value can be a hash, 0 included. The hash is no secret: it does not defend against keys that were made to
+//! collide.
 
 #[cfg(test)]
 mod tests;
@@ -32,19 +39,19 @@ fn fold(a: u64, b: u64) -> u64 {
 }
 
 /// Hash of a key of at most eight encoded bytes of fixed size, as a zero-extended little-endian word:
-/// `fold(fold(word ^ A, B), C)`, where `fold` multiplies to 128 bits and xors the halves, `A` is `0x9e3779b97f4a7c15`,
-/// `B` is `0xd1b54a32d192ed03` and `C` is `0x8cb92ba72f3d8dd7`. Never changes.
+/// `fold(word ^ B, A)`, where `fold` multiplies to 128 bits and xors the halves, `A` is `0x9e3779b97f4a7c15` and `B` is
+/// `0xd1b54a32d192ed03`. Never changes.
 ///
 /// ```
 /// # use millstream_io::record::hash_word;
-/// assert_eq!(hash_word(0), 0xb528_2132_a07e_116e);
-/// assert_eq!(hash_word(1), 0x29ed_c0da_bf15_ac28);
-/// assert_eq!(hash_word(42), 0x9646_c842_d4ee_6f46);
-/// assert_eq!(hash_word(u64::MAX), 0x4d04_854c_4685_0c7a);
+/// assert_eq!(hash_word(0), 0xd6cb_8892_a926_a943);
+/// assert_eq!(hash_word(1), 0x3882_3158_2ef0_2551);
+/// assert_eq!(hash_word(42), 0x5217_ba1b_b259_1cce);
+/// assert_eq!(hash_word(u64::MAX), 0x16eb_8c24_a850_b134);
 /// ```
 #[inline(always)]
 pub fn hash_word(word: u64) -> u64 {
-    fold(fold(word ^ A, B), C)
+    fold(word ^ B, A)
 }
 
 #[inline(always)]
@@ -54,8 +61,8 @@ fn word_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// Hash of a key that is a byte string. Never changes. With `fold` and the constants of [`hash_word`], and arithmetic
-/// modulo 2^64:
+/// Hash of a key that is a byte string. Never changes. With `fold`, `A` and `B` of [`hash_word`], `C` as
+/// `0x8cb92ba72f3d8dd7`, and arithmetic modulo 2^64:
 ///
 /// - up to 16 bytes: with `first` and `last` the first and last eight bytes as little-endian words (fewer than eight
 ///   bytes are one zero-extended word, which is both), `fold(fold(first ^ A, last ^ B ^ length * C), C)`;

@@ -207,8 +207,6 @@ pub fn default_max_parallelism(parallelism: u32) -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grouping {
     max: u32,
-    /// `max - 1` when that is a mask, else all ones.
-    mask: u32,
     /// `2^64 / max`, rounded up: a remainder by two multiplications.
     inverse: u64,
 }
@@ -220,8 +218,7 @@ impl Grouping {
     /// When there is none, or more than [`MAX_KEY_GROUPS`].
     pub fn new(max_parallelism: u32) -> Self {
         assert!((1..=MAX_KEY_GROUPS).contains(&max_parallelism), "{max_parallelism} key groups");
-        let mask = if max_parallelism.is_power_of_two() { max_parallelism - 1 } else { u32::MAX };
-        Self { max: max_parallelism, mask, inverse: (u64::MAX / u64::from(max_parallelism)).wrapping_add(1) }
+        Self { max: max_parallelism, inverse: (u64::MAX / u64::from(max_parallelism)).wrapping_add(1) }
     }
 
     /// The number of groups.
@@ -237,17 +234,17 @@ impl Grouping {
 
     #[inline(always)]
     fn index(self, hash: u64) -> u32 {
-        let mixed = murmur((hash >> 32) as u32);
-        // The absolute value; that of `i32::MIN` is 0.
-        let value = mixed.cast_signed().unsigned_abs() & 0x7fff_ffff;
-        if self.mask != u32::MAX {
-            value & self.mask
-        } else {
-            // Exact for every 32-bit value and divisor (Lemire, Kaser and Kurz 2019).
-            let fraction = self.inverse.wrapping_mul(u64::from(value));
-            ((u128::from(fraction) * u128::from(self.max)) >> 64) as u32
-        }
+        let value = absolute(murmur((hash >> 32) as u32));
+        // Exact for every 32-bit value and divisor (Lemire, Kaser and Kurz 2019).
+        let fraction = self.inverse.wrapping_mul(u64::from(value));
+        ((u128::from(fraction) * u128::from(self.max)) >> 64) as u32
     }
+}
+
+/// The absolute value of `mixed` as an `i32`; that of `i32::MIN` is 0.
+#[inline(always)]
+fn absolute(mixed: u32) -> u32 {
+    mixed.cast_signed().unsigned_abs() & 0x7fff_ffff
 }
 
 /// murmur3_x86_32 with seed 0 of the four little-endian bytes of `value`.
@@ -265,21 +262,44 @@ fn murmur(value: u32) -> u32 {
 #[derive(Clone, Debug)]
 pub struct Router {
     grouping: Grouping,
+    /// The owner of each place, see [`Router::place`].
     owners: Box<[u16]>,
+    /// Where the number of groups is a power of two: twice that, less one. Else 0.
+    mask: u32,
 }
 
 impl Router {
     /// For these subtasks.
     pub fn new(parallelism: Parallelism) -> Self {
-        let owners = (0..parallelism.groups)
-            .map(|group| parallelism.subtask_of(KeyGroup(group as u16)) as u16)
-            .collect();
-        Self { grouping: parallelism.grouping(), owners }
+        let grouping = parallelism.grouping();
+        let max = parallelism.groups;
+        let owner = |group: u32| parallelism.subtask_of(KeyGroup(group as u16)) as u16;
+        let (mask, owners) = if max.is_power_of_two() {
+            let of_place = |place: u32| {
+                let low = place >> 1;
+                owner(if place & 1 == 0 { low } else { low.wrapping_neg() & (max - 1) })
+            };
+            (2 * max - 1, (0..2 * max).map(of_place).collect())
+        } else {
+            (0, (0..max).map(owner).collect())
+        };
+        Self { grouping, owners, mask }
     }
 
     /// The subtask that owns the key with this hash; the lower half of the hash does not count.
     #[inline(always)]
     pub fn subtask(&self, hash: u64) -> usize {
-        usize::from(self.owners[self.grouping.index(hash) as usize])
+        usize::from(self.owners[self.place(hash) as usize])
+    }
+
+    /// Where the owner is. Among a power of two of groups the group depends on the low bits of the mixed hash and on its
+    /// sign: these, turned to lie side by side, are the place. That spares the absolute value.
+    #[inline(always)]
+    fn place(&self, hash: u64) -> u32 {
+        if self.mask != 0 {
+            murmur((hash >> 32) as u32).rotate_left(1) & self.mask
+        } else {
+            self.grouping.index(hash)
+        }
     }
 }

@@ -57,6 +57,7 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
         self.freeze.mark = !self.freeze.mark;
         self.freeze.cursor = (0, 0);
         self.aside.kept = false;
+        self.settle();
     }
 
     pub fn drain(&mut self, budget: usize) -> bool {
@@ -83,6 +84,7 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
         }
         self.freeze.draining = false;
         self.freeze.complete = true;
+        self.settle();
         true
     }
 
@@ -94,6 +96,7 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
         }
         self.freeze.draining = false;
         self.freeze.complete = false;
+        self.settle();
         self.image.clear();
     }
 

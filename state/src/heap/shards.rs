@@ -30,6 +30,12 @@ impl<H: Layout, V: Default> Shards<H, V> {
         self.many.is_empty()
     }
 
+    /// The only one, or the one that was.
+    #[inline(always)]
+    pub fn one_mut(&mut self) -> &mut Shard<H, V> {
+        &mut self.one
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         self.many.len().max(1)
@@ -51,10 +57,6 @@ impl<H: Layout, V: Default> Shards<H, V> {
     pub fn spread(&mut self, keys: usize) -> Shard<H, V> {
         self.many = std::iter::repeat_with(|| Shard::for_keys(keys / MANY, MANY)).take(MANY).collect();
         std::mem::replace(&mut self.one, Shard::empty())
-    }
-
-    pub fn iter(&self) -> std::slice::Iter<'_, Shard<H, V>> {
-        if self.is_one() { std::slice::from_ref(&self.one).iter() } else { self.many.iter() }
     }
 }
 

@@ -12,13 +12,10 @@ use millstream_io::prefetch::prefetch_index;
 use millstream_io::record::{Key, Record};
 use std::marker::PhantomData;
 
-/// A table whose slots take more than this consists of many shards. (Few in unit tests, so that a model of some hundred
-/// keys meets the change.)
-const SPREAD_BYTES: usize = if cfg!(test) { 8 << 10 } else { 1 << 20 };
-
-/// A table whose slots take more than this is prefetched. (Measured with 2 MiB of second-level cache: below 2 MiB a plain
-/// loop is faster, above 6 MiB it is slower; in between they are equal.)
-const BIG_BYTES: usize = 2 << 20;
+/// A table whose slots take more than this consists of many shards, and is prefetched. (Measured with 2 MiB of
+/// second-level cache: below 2 MiB a plain loop is faster, above 6 MiB it is slower; in between they are equal. Little in
+/// unit tests, so that a model of some hundred keys meets the change.)
+const SPREAD_BYTES: usize = if cfg!(test) { 8 << 10 } else { 2 << 20 };
 
 /// Where a key is: shard and slot. The key that is kept aside has a shard number that no shard has.
 #[derive(Clone, Copy)]
@@ -52,7 +49,8 @@ pub(super) struct Table<K, H: Layout, V> {
     pub rest: Vec<Rest>,
     pub aside: Aside<V>,
     len: usize,
-    bytes: usize,
+    /// One shard, and no drain under way: [`Table::with_near`] has nothing else to ask.
+    near: bool,
     pub freeze: Freeze,
     pub image: Image,
     of: PhantomData<fn() -> K>,
@@ -66,7 +64,7 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
             rest: vec![Rest { used: 0, arena: Arena::default(), kept: Kept::default() }],
             aside: Aside::default(),
             len: 0,
-            bytes: 0,
+            near: true,
             freeze: Freeze::default(),
             image,
             of: PhantomData,
@@ -79,7 +77,12 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
 
     #[inline(always)]
     pub fn big(&self) -> bool {
-        self.bytes > BIG_BYTES
+        !self.shards.is_one()
+    }
+
+    /// To be called after what decides about `near` has changed.
+    pub fn settle(&mut self) {
+        self.near = self.shards.is_one() && !self.freeze.draining();
     }
 
     #[inline(always)]
@@ -112,22 +115,40 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
         })
     }
 
+    /// [`Table::with`] for a table that is not big: one comparison, and the window.
+    #[inline(always)]
+    pub fn with_near<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+        H::with_probe(hash, key, |probe| {
+            if self.near
+                && !H::is_aside(probe)
+                && let Some(slot) = self.shards.one_mut().find_near(hash, probe, || &self.rest[0].arena)
+            {
+                let mut cleared = false;
+                let result = f(Entry::new(&mut slot.value, false, &mut cleared));
+                if cleared {
+                    self.remove(hash, key);
+                }
+                return result;
+            }
+            self.with_far(hash, key, f)
+        })
+    }
+
+    /// [`Table::with`] in a place of its own.
+    #[inline(never)]
+    fn with_far<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+        self.with(hash, key, f)
+    }
+
     #[inline(always)]
     fn value_mut(&mut self, hash: u64, probe: H::Probe<'_>) -> Option<&mut V> {
         if H::is_aside(probe) {
             return self.aside.used.then_some(&mut self.aside.value);
         }
         let index = self.shards.of(hash);
-        let arena = || &self.rest[index].arena;
-        if self.shards.is_one() {
-            let shard = &mut self.shards[0];
-            let slot = shard.find_near(hash, probe, arena).ok()?;
-            Some(&mut shard.slots[slot].value)
-        } else {
-            let shard = &mut self.shards[index];
-            let slot = shard.find(hash, probe, arena).ok()?;
-            Some(&mut shard.slots[slot].value)
-        }
+        let shard = &mut self.shards[index];
+        let slot = shard.find(hash, probe, || &self.rest[index].arena).ok()?;
+        Some(&mut shard.slots[slot].value)
     }
 
     fn find(&self, hash: u64, key: K::Ref<'_>) -> Option<At> {
@@ -177,7 +198,7 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
 
     fn empty_place(&mut self, hash: u64, probe: H::Probe<'_>) -> At {
         let mut shard = self.shards.of(hash);
-        if self.rest[shard].used >= self.shards[shard].limit() {
+        if self.rest[shard].used >= self.shards[shard].limit(self.shards.is_one()) {
             self.grow(shard);
             shard = self.shards.of(hash);
         }
@@ -193,12 +214,10 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
         }
         let keys = self.rest[shard].used + 1;
         let wanted = Shard::<H, V>::for_keys(keys * 3 / 2, self.shards.count());
-        let size = |shard: &Shard<H, V>| size_of_val(&*shard.slots);
-        if self.shards.is_one() && size(&wanted) > SPREAD_BYTES {
+        if self.shards.is_one() && size_of_val(&*wanted.slots) > SPREAD_BYTES {
             return self.spread();
         }
         let mut old = std::mem::replace(&mut self.shards[shard], wanted);
-        self.bytes = self.bytes + size(&self.shards[shard]) - size(&old);
         for slot in old.take::<K>() {
             self.shards[shard].place(slot);
         }
@@ -210,10 +229,10 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
         let mut old = self.shards.spread(self.len * 4 / 3);
         let old_arena = std::mem::take(&mut self.rest[0].arena);
         self.rest = (0..MANY).map(|i| self.new_rest(self.shards[i].slots.len())).collect();
-        self.bytes = self.shards.iter().map(|shard| size_of_val(&*shard.slots)).sum();
+        self.settle();
         for mut slot in old.take::<K>() {
             let shard = self.shards.of(slot.head.hash());
-            if self.rest[shard].used >= self.shards[shard].limit() {
+            if self.rest[shard].used >= self.shards[shard].limit(false) {
                 self.grow(shard);
             }
             slot.head.relocate(&old_arena, &mut self.rest[shard].arena);

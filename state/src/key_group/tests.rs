@@ -115,7 +115,7 @@ fn kg_02_groups_of_keys_are_those_of_every_release() {
     assert_eq!(["", "a", "millstream", "a key of more than sixteen bytes"].map(of_text), GOLDEN_TEXTS);
 }
 
-const GOLDEN_WORDS: [u16; 4] = [51, 36, 10, 49];
+const GOLDEN_WORDS: [u16; 4] = [94, 119, 24, 126];
 const GOLDEN_TEXTS: [u16; 4] = [51, 101, 51, 84];
 
 #[test]

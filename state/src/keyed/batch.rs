@@ -42,7 +42,7 @@ pub fn for_batch<'k, K: Key, V: Record, B: KeyedBackend<K, V>>(
 ) {
     if !backend.big() {
         for row in rows {
-            backend.with(hash_of(row), key_of(row), |entry| apply(row, entry));
+            backend.with_small(hash_of(row), key_of(row), |entry| apply(row, entry));
         }
         return;
     }
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn every_row_once_and_in_order_in_small_and_big_tables() {
         let whole = Parallelism::new(1, None).unwrap();
-        for keys in [10u64, 200_000] {
+        for keys in [10u64, 400_000] {
             let mut state = HeapState::<u64, u64>::new(whole.range_of(0), whole.max());
             (0..keys).for_each(|key| state.with(u64::hash(key), key, |_| ()));
             assert_eq!(state.big(), keys > 10);

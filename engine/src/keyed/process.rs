@@ -13,7 +13,7 @@ use millstream_io::record::{Key, Record, View};
 use millstream_io::segment::Segment;
 use millstream_state::OperatorId;
 use millstream_state::heap::HeapState;
-use millstream_state::keyed::{KeyedBackend, Visit, batch};
+use millstream_state::keyed::{Entry, KeyedBackend, Visit, batch};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
@@ -136,22 +136,8 @@ where
     #[inline(never)]
     fn take(&mut self, segment: &Segment<T>, rows: Range<usize>) {
         let Self { state, key, f, fault, counters, below, .. } = self;
-        // The key function is called from two closures in turn; a cell lends it to each.
-        let key = std::cell::RefCell::new(key);
-        let key_of = |row: usize| (key.borrow_mut())(View::new(segment.row(row).view()));
-        batch::for_batch::<K, V, _>(
-            state,
-            rows,
-            |row| segment.hash(row).unwrap_or_else(|| K::hash(key_of(row))),
-            key_of,
-            |row, mut entry| {
-                let mut cx = KeyContext::new(key_of(row), entry.is_new());
-                f(&mut cx, segment.row(row).view(), &mut entry, &mut Collector::new(below, fault, counters));
-                if cx.cleared() {
-                    entry.clear();
-                }
-            },
-        );
+        let mut batch = Batch { segment, key, f, fault, counters, below, of: PhantomData };
+        batch::for_batch(state, rows, &mut batch);
     }
 
     fn finish(&mut self, rows: usize) -> bool {
@@ -164,6 +150,48 @@ where
             end.call(key, value, &mut out);
             !out.is_full()
         })
+    }
+}
+
+/// Rows of a segment, and what is done with them.
+struct Batch<'a, T: Record, U, KF, F, S> {
+    segment: &'a Segment<T>,
+    key: &'a mut KF,
+    f: &'a mut F,
+    fault: &'a Fault,
+    counters: &'a Counters,
+    below: &'a mut S,
+    of: PhantomData<fn() -> U>,
+}
+
+impl<'a, T, K, V, U, KF, F, S> batch::Rows<'a, K, V> for Batch<'a, T, U, KF, F, S>
+where
+    T: Record,
+    K: Key,
+    V: Record,
+    U: Record,
+    KF: for<'b> FnMut(View<'b, T>) -> K::Ref<'b>,
+    F: for<'b> FnMut(&mut KeyContext<'_, K>, T::Ref<'b>, &mut V, &mut Collector<'_, U>),
+    S: Stage<U>,
+{
+    #[inline(always)]
+    fn hash(&mut self, row: usize) -> u64 {
+        self.segment.hash(row).unwrap_or_else(|| K::hash(self.key(row)))
+    }
+
+    #[inline(always)]
+    fn key(&mut self, row: usize) -> K::Ref<'a> {
+        (self.key)(View::new(self.segment.row(row).view()))
+    }
+
+    #[inline(always)]
+    fn apply(&mut self, row: usize, key: K::Ref<'a>, mut entry: Entry<'_, V>) {
+        let mut cx = KeyContext::new(key, entry.is_new());
+        let record = self.segment.row(row).view();
+        (self.f)(&mut cx, record, &mut entry, &mut Collector::new(self.below, self.fault, self.counters));
+        if cx.cleared() {
+            entry.clear();
+        }
     }
 }
 

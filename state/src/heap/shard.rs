@@ -94,8 +94,8 @@ impl<H: Layout, V: Default> Shard<H, V> {
     {
         let home = self.home(hash);
         let window = self.slots[home..].first_chunk_mut::<WINDOW>()?;
-        // At home unless seen elsewhere, without a branch.
-        let at = (1..WINDOW).fold(0, |at, i| if window[i].head.resembles(probe) { i } else { at });
+        // At home unless seen elsewhere; a sum, since a choice may become a branch.
+        let at = (1..WINDOW).fold(0, |at, i| at + i * usize::from(window[i].head.resembles(probe)));
         let slot = &mut window[at % WINDOW];
         slot.head.matches(probe, arena).then_some(slot)
     }

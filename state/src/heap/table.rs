@@ -130,14 +130,10 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
                 }
                 return result;
             }
-            self.with_far(hash, key, f)
+            // Here, and not in a function of its own: what `f` refers to would have to be in memory for that.
+            unlikely();
+            self.with(hash, key, f)
         })
-    }
-
-    /// [`Table::with`] in a place of its own.
-    #[inline(never)]
-    fn with_far<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
-        self.with(hash, key, f)
     }
 
     #[inline(always)]
@@ -320,3 +316,7 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
         self.image.take()
     }
 }
+
+/// What leads here is not what happens most.
+#[cold]
+fn unlikely() {}

@@ -9,75 +9,133 @@ use std::ops::Range;
 /// processor keeps track of; hardly different from 6.
 pub const BLOCK: usize = 8;
 
-/// Works through `rows` in order. `hash_of` gives the hash of a row's key, `key_of` the key, and `apply` is called
-/// with row and state. Rows are known by index only, so that a segment, a slice or anything else may hold them.
+/// The rows of a batch, known by index: where their keys come from, and what is done with each key's state.
+///
+/// One trait rather than three closures, so that all of them may use the same mutable things, a user's key function
+/// above all, without a cell between them.
+pub trait Rows<'k, K: Key, V> {
+    /// The hash of a row's key.
+    fn hash(&mut self, row: usize) -> u64;
+
+    /// A row's key.
+    fn key(&mut self, row: usize) -> K::Ref<'k>;
+
+    /// Works on a row, whose key this is, and its state.
+    fn apply(&mut self, row: usize, key: K::Ref<'k>, entry: Entry<'_, V>);
+}
+
+/// Works through `range` in order.
 ///
 /// Call it with as many rows as there are: the first [`BLOCK`] of each call wait for memory.
 ///
 /// ```
 /// use millstream_io::record::Key;
-/// use millstream_state::keyed::batch::for_batch;
+/// use millstream_state::keyed::Entry;
+/// use millstream_state::keyed::batch::{Rows, for_batch};
 /// use millstream_state::{HeapState, KeyedBackend, Parallelism};
+///
+/// struct Pairs<'a>(&'a [(u64, u64)]);
+///
+/// impl<'a> Rows<'a, u64, u64> for Pairs<'a> {
+///     fn hash(&mut self, row: usize) -> u64 {
+///         u64::hash(self.0[row].0)
+///     }
+///     fn key(&mut self, row: usize) -> u64 {
+///         self.0[row].0
+///     }
+///     fn apply(&mut self, row: usize, _: u64, mut sum: Entry<'_, u64>) {
+///         *sum += self.0[row].1;
+///     }
+/// }
 ///
 /// let whole = Parallelism::new(1, None)?;
 /// let mut sums = HeapState::<u64, u64>::new(whole.range_of(0), whole.max());
-/// let rows = [(7, 1), (8, 2), (7, 3)];
-/// for_batch::<u64, u64, _>(
-///     &mut sums,
-///     0..rows.len(),
-///     |row| u64::hash(rows[row].0),
-///     |row| rows[row].0,
-///     |row, mut sum| *sum += rows[row].1,
-/// );
+/// for_batch(&mut sums, 0..3, &mut Pairs(&[(7, 1), (8, 2), (7, 3)]));
 /// assert_eq!(sums.with(u64::hash(7), 7, |sum| *sum), 4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[inline(always)]
 pub fn for_batch<'k, K: Key, V: Record, B: KeyedBackend<K, V>>(
     backend: &mut B,
-    rows: Range<usize>,
-    hash_of: impl Fn(usize) -> u64,
-    key_of: impl Fn(usize) -> K::Ref<'k>,
-    mut apply: impl FnMut(usize, Entry<'_, V>),
+    range: Range<usize>,
+    rows: &mut impl Rows<'k, K, V>,
 ) {
     if !backend.big() {
-        for row in rows {
-            backend.with_small(hash_of(row), key_of(row), |entry| apply(row, entry));
+        for row in range {
+            let (hash, key) = (rows.hash(row), rows.key(row));
+            backend.with_small(hash, key, |entry| rows.apply(row, key, entry));
         }
         return;
     }
-    let ahead = |backend: &B, row: usize| {
-        let hash = hash_of(row);
-        backend.prefetch(hash);
-        hash
-    };
-    let mut first = rows.start;
-    // What is asked for, from `first` on.
+    let mut first = range.start;
+    // Of what is asked for, from `first` on.
     let mut hashes = [0; BLOCK];
-    for (row, hash) in rows.clone().zip(&mut hashes) {
-        *hash = ahead(backend, row);
+    for (row, hash) in range.clone().zip(&mut hashes) {
+        *hash = ask(backend, rows, row);
     }
-    while first + 2 * BLOCK <= rows.end {
+    while first + 2 * BLOCK <= range.end {
         let mut next = [0; BLOCK];
         for (i, hash) in next.iter_mut().enumerate() {
-            *hash = ahead(backend, first + BLOCK + i);
+            *hash = ask(backend, rows, first + BLOCK + i);
         }
         for (i, hash) in hashes.iter().enumerate() {
-            backend.with(*hash, key_of(first + i), |entry| apply(first + i, entry));
+            work(backend, rows, first + i, *hash);
         }
         hashes = next;
         first += BLOCK;
     }
-    for row in first..rows.end {
-        let hash = hashes.get(row - first).copied().unwrap_or_else(|| hash_of(row));
-        backend.with(hash, key_of(row), |entry| apply(row, entry));
+    for row in first..range.end {
+        let hash = hashes.get(row - first).copied().unwrap_or_else(|| rows.hash(row));
+        work(backend, rows, row, hash);
     }
+}
+
+#[inline(always)]
+fn ask<'k, K: Key, V: Record>(
+    backend: &impl KeyedBackend<K, V>,
+    rows: &mut impl Rows<'k, K, V>,
+    row: usize,
+) -> u64 {
+    let hash = rows.hash(row);
+    backend.prefetch(hash);
+    hash
+}
+
+#[inline(always)]
+fn work<'k, K: Key, V: Record>(
+    backend: &mut impl KeyedBackend<K, V>,
+    rows: &mut impl Rows<'k, K, V>,
+    row: usize,
+    hash: u64,
+) {
+    let key = rows.key(row);
+    backend.with(hash, key, |entry| rows.apply(row, key, entry));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{HeapState, Parallelism};
+
+    struct Numbers<'a> {
+        keys: u64,
+        seen: &'a mut Vec<usize>,
+    }
+
+    impl Rows<'static, u64, u64> for Numbers<'_> {
+        fn hash(&mut self, row: usize) -> u64 {
+            u64::hash(self.key(row))
+        }
+
+        fn key(&mut self, row: usize) -> u64 {
+            row as u64 * 7919 % self.keys
+        }
+
+        fn apply(&mut self, row: usize, _: u64, mut sum: Entry<'_, u64>) {
+            *sum += row as u64;
+            self.seen.push(row);
+        }
+    }
 
     #[test]
     fn every_row_once_and_in_order_in_small_and_big_tables() {
@@ -88,17 +146,7 @@ mod tests {
             assert_eq!(state.big(), keys > 10);
             for len in (0..40).chain([1000]) {
                 let mut seen = Vec::new();
-                let key_of = |row: usize| row as u64 * 7919 % keys;
-                for_batch::<u64, u64, _>(
-                    &mut state,
-                    3..3 + len,
-                    |row| u64::hash(key_of(row)),
-                    key_of,
-                    |row, mut sum| {
-                        *sum += row as u64;
-                        seen.push(row);
-                    },
-                );
+                for_batch(&mut state, 3..3 + len, &mut Numbers { keys, seen: &mut seen });
                 assert_eq!(seen, (3..3 + len).collect::<Vec<_>>());
             }
             assert_eq!(state.len() as u64, keys, "each row with the hash of its own key");

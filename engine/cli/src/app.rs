@@ -171,8 +171,8 @@ impl Program<'_> {
         };
         let run = Cli::command().find_subcommand("run").and_then(Command::get_long_about).cloned();
         let command = Command::new("run").bin_name(format!("{} run", self.name())).override_usage(usage);
-        let command = command.after_help(behind).about(run.unwrap_or_default());
-        Run::augment_args(command)
+        // What the options say of themselves is for readers of the code.
+        Run::augment_args(command.after_help(behind)).about(run.unwrap_or_default())
     }
 
     fn said(&self, error: &clap::Error, verb: &str) -> BuildError {

@@ -188,6 +188,11 @@ pub fn said(error: &clap::Error, usage: &str) -> Said {
         ErrorKind::ArgumentConflict => "given twice, or together with what excludes it".to_owned(),
         ErrorKind::InvalidValue if value.is_none() => "the value is missing".to_owned(),
         ErrorKind::InvalidUtf8 => "not valid UTF-8".to_owned(),
+        ErrorKind::InvalidValue
+            if let Some(ContextValue::Strings(allowed)) = error.get(ContextKind::ValidValue) =>
+        {
+            format!("expected {}", allowed.join(" | "))
+        }
         _ => std::error::Error::source(error).map_or_else(|| "not valid".to_owned(), ToString::to_string),
     };
     let meant = text(ContextKind::SuggestedArg).or(text(ContextKind::SuggestedSubcommand));

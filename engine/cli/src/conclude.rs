@@ -63,10 +63,13 @@ impl Conclusion<'_> {
                 );
             }
         }
-        let code = if let Ended::Failed(failure) = ended { failure.report() } else { ExitCode::SUCCESS };
-        self.write(summary)?;
+        let written = self.write(summary);
         self.leave();
-        Ok(code)
+        match ended {
+            // The first error is the one to report.
+            Ended::Failed(failure) => Ok(failure.report()),
+            _ => written.map(|()| ExitCode::SUCCESS),
+        }
     }
 
     fn write(&self, summary: &Summary) -> Result<(), Failure> {

@@ -67,6 +67,9 @@ struct OneLine<'a>(&'a str);
 
 impl fmt::Display for OneLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.trim().is_empty() {
+            return f.write_str("''");
+        }
         for c in self.0.trim().chars() {
             if c.is_control() { write!(f, "{}", c.escape_default())? } else { write!(f, "{c}")? }
         }
@@ -92,6 +95,7 @@ mod tests {
             "error: read input: a\\nb: no such file\\u{1b}[31m\nhint: look\\nagain"
         );
         assert_eq!(Failure::failed("x", "y", "z").to_string(), "error: x: y: z");
+        assert_eq!(Failure::failed("x", "", "z").to_string(), "error: x: '': z");
     }
 
     #[test]

@@ -49,6 +49,12 @@ pub(crate) fn run(options: Run, job: Job<'_>) -> Result<ExitCode, BuildError> {
     if name.trim().is_empty() {
         return Err(Failure::refused("command line", "--name", "a job needs a name").into());
     }
+    if name.chars().any(char::is_control) {
+        let at = format!("--name {name}");
+        return Err(
+            Failure::refused("command line", at, "control characters are not allowed in a name").into()
+        );
+    }
     let env = Env::with_config(configuration(&options, &home)?);
     let mut args = job.args;
     (job.build)(&env, &mut args)?;
@@ -58,7 +64,7 @@ pub(crate) fn run(options: Run, job: Job<'_>) -> Result<ExitCode, BuildError> {
         eprintln!("warning: {warning}");
     }
     if let Some(summary) = &options.summary {
-        writable(summary)?;
+        Summary::check(summary)?;
     }
     let (sender, events) = channel();
     let signals = sender.clone();
@@ -104,20 +110,6 @@ fn flags(options: &Run) -> Vec<(&'static str, String)> {
         ("parallelism.default", options.parallelism.clone()),
     ];
     given.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
-}
-
-/// Refuses a summary that could not be written in the end.
-fn writable(summary: &Path) -> Result<(), Failure> {
-    let refused = |cause: &str| Err(Failure::refused("write summary", summary.display().to_string(), cause));
-    let dir = summary.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if summary.is_dir() {
-        return refused("it is a directory");
-    }
-    match dir.metadata() {
-        Ok(found) if found.is_dir() => Ok(()),
-        Ok(_) => refused("its directory is none"),
-        Err(error) => refused(&error.to_string()),
-    }
 }
 
 fn start_and_watch(
@@ -285,16 +277,6 @@ mod tests {
                 configuration(&options, &home()).and_then(|config| Ok(config.validate()?)).unwrap_err();
             assert_eq!(refused.code, 2);
             assert!(refused.at.contains("parallelism.default") && refused.at.contains(bad), "{refused}");
-        }
-    }
-
-    #[test]
-    fn a_summary_that_could_not_be_written_is_refused_at_the_start() {
-        let dir = tempfile::tempdir().unwrap();
-        assert!(writable(&dir.path().join("s.json")).is_ok());
-        assert!(writable(Path::new("s.json")).is_ok());
-        for bad in [dir.path().to_owned(), dir.path().join("none/s.json")] {
-            assert_eq!(writable(&bad).unwrap_err().code, 2);
         }
     }
 }

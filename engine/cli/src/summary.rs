@@ -1,9 +1,11 @@
 //! What a run comes to: the summary that `--summary` writes.
 
 use crate::failure::Failure;
+use rustix::fs::Access;
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::path::Path;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 /// The summary of a run; every field is always there. Records are counted over the job's line of checkpoints, each
 /// once; `records_replayed`, `restarts`, `checkpoints_*` and `duration_ms` are of this process (ruling 29).
@@ -42,23 +44,55 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Writes it to a file: whole or not at all.
+    /// Refuses a file that could not be written in the end. Touches nothing.
+    ///
+    /// # Errors
+    /// Why it could not.
+    pub fn check(path: &Path) -> Result<(), Failure> {
+        let refused = |cause: String| Failure::refused("write summary", path.display().to_string(), cause);
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => return Err(refused("it is a directory".to_owned())),
+            Ok(found) if !found.is_file() => return Ok(()),
+            _ => {}
+        }
+        let target = followed(path);
+        let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        match dir.metadata() {
+            Ok(found) if found.is_dir() => {}
+            Ok(_) => return Err(refused("its directory is none".to_owned())),
+            Err(error) => return Err(refused(error.to_string())),
+        }
+        rustix::fs::access(dir, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| {
+            refused(io::Error::from(error).to_string())
+                .hint("the directory must be one that can be written to")
+        })
+    }
+
+    /// Writes it to a file: whole or not at all. What is no regular file, such as a pipe, is written to as it is.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, path: &Path) -> Result<(), Failure> {
-        let failed =
-            |error: std::io::Error| Failure::failed("write summary", path.display().to_string(), error);
+        let failed = |error: io::Error| Failure::failed("write summary", path.display().to_string(), error);
         let mut text = serde_json::to_string(self).map_err(|error| failed(error.into()))?;
         text.push('\n');
-        let mut partial = path.as_os_str().to_owned();
+        if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+            let mut file = fs::OpenOptions::new().write(true).open(path).map_err(failed)?;
+            return file.write_all(text.as_bytes()).map_err(failed);
+        }
+        let target = followed(path);
+        let mut partial = target.as_os_str().to_owned();
         partial.push(format!(".{}.tmp", std::process::id()));
-        fs::write(&partial, text).map_err(failed)?;
-        fs::rename(&partial, path).map_err(|error| {
+        fs::write(&partial, text).and_then(|()| fs::rename(&partial, &target)).map_err(|error| {
             let _ = fs::remove_file(&partial);
             failed(error)
         })
     }
+}
+
+/// Where a link leads, if the path is one.
+fn followed(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// The summary as it is written.
@@ -129,6 +163,42 @@ pub(crate) mod tests {
         assert_eq!(names, contract.split_whitespace().collect::<Vec<_>>());
         assert_eq!(value["records_in"].as_u64(), Some(u64::MAX));
         assert!(value["restored_from"].is_null());
+    }
+
+    #[test]
+    fn a_summary_that_could_not_be_written_is_refused_at_the_start() {
+        let dir = tempfile::tempdir().unwrap();
+        Summary::check(&dir.path().join("s.json")).unwrap();
+        Summary::check(Path::new("s.json")).unwrap();
+        for bad in [dir.path().to_owned(), dir.path().join("none/s.json")] {
+            assert_eq!(Summary::check(&bad).unwrap_err().code, 2);
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    /// A device or a pipe is not replaced by a file, and a link stays one.
+    #[test]
+    fn what_is_no_regular_file_stays_what_it_is() {
+        use std::os::unix::fs::FileTypeExt;
+        let dir = tempfile::tempdir().unwrap();
+        let (pipe, link) = (dir.path().join("pipe"), dir.path().join("link"));
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let reader = {
+            let pipe = pipe.clone();
+            std::thread::spawn(move || fs::read_to_string(pipe).unwrap())
+        };
+        Summary::check(&pipe).unwrap();
+        finished().write(&pipe).unwrap();
+        assert_eq!(serde_json::from_str::<Summary>(&reader.join().unwrap()).unwrap(), finished());
+        assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+
+        fs::write(dir.path().join("target"), "old").unwrap();
+        std::os::unix::fs::symlink("target", &link).unwrap();
+        finished().write(&link).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        let text = fs::read_to_string(dir.path().join("target")).unwrap();
+        assert_eq!(serde_json::from_str::<Summary>(&text).unwrap(), finished());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 3);
     }
 
     #[test]

@@ -247,3 +247,27 @@ pub(super) static NOT_YET: &[&str] = &[
 pub(super) fn is_not_yet(name: &str) -> bool {
     NOT_YET.iter().any(|known| if known.ends_with('.') { name.starts_with(known) } else { name == *known })
 }
+
+/// Values of such keys that ask for what is done anyway; these are accepted.
+static AS_IT_IS: &[(&str, &str)] = &[
+    ("execution.checkpointing.unaligned.enabled", "false"),
+    ("execution.checkpointing.unaligned", "false"),
+    ("execution.checkpointing.aligned-checkpoint-timeout", "0ms"),
+    ("execution.checkpointing.alignment-timeout", "0ms"),
+    ("execution.checkpointing.incremental", "false"),
+    ("state.backend.incremental", "false"),
+    ("execution.checkpointing.local-backup.enabled", "false"),
+    ("execution.state-recovery.from-local", "false"),
+    ("state.backend.local-recovery", "false"),
+    ("execution.checkpointing.snapshot-compression", "false"),
+    ("execution.checkpointing.file-merging.enabled", "false"),
+    ("execution.checkpointing.prefer-checkpoint-for-recovery", "false"),
+    ("state.backend.async", "true"),
+    ("jobmanager.execution.failover-strategy", "full"),
+];
+
+/// Whether a value asks a key that is not there yet for what is done anyway.
+pub(super) fn is_as_it_is(name: &str, value: &str) -> bool {
+    let value = value.trim();
+    AS_IT_IS.iter().any(|(key, as_it_is)| *key == name && value.eq_ignore_ascii_case(as_it_is))
+}

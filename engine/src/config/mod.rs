@@ -124,7 +124,7 @@ impl Config {
         let refused =
             |problem| ConfigError { key: name.to_owned(), value: value.to_owned(), origin, problem };
         let Some(key) = Key::named(name) else {
-            return Err(refused(unknown(name)));
+            return if keys::is_as_it_is(name, value) { Ok(()) } else { Err(refused(unknown(name))) };
         };
         let mut read = self.settings.clone();
         key.parse(&mut read, value).map_err(|cause| refused(Problem::Value(cause)))?;

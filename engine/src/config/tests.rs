@@ -164,6 +164,21 @@ fn keys_of_later_work_are_not_taken_for_misspelt() {
     }
 }
 
+/// Entries that ask for what is done anyway are no reason to refuse a start, as long as nothing else is asked for.
+#[test]
+fn keys_of_later_work_may_say_that_they_are_off() {
+    for (name, off, on) in [
+        ("execution.checkpointing.unaligned.enabled", "false", "true"),
+        ("execution.checkpointing.aligned-checkpoint-timeout", "0ms", "1s"),
+        ("state.backend.incremental", "FALSE", "true"),
+        ("state.backend.async", "true", "false"),
+        ("execution.checkpointing.prefer-checkpoint-for-recovery", "false", "true"),
+    ] {
+        assert_eq!(define(&[(name, off)]).unwrap().to_string(), "", "{name}: nothing is set");
+        assert_eq!(define(&[(name, on)]).unwrap_err().problem, Problem::NotYet, "{name}");
+    }
+}
+
 #[test]
 fn ms_025_parallelism_is_at_least_one_and_at_most_the_key_groups() {
     for value in ["-1", "", "1.5", "4294967296", "+2"] {

@@ -7,6 +7,7 @@
 use crate::control::{Claim, Server};
 use crate::failure::{FAILED, Failure};
 use crate::job_args::AtEnd;
+use crate::say::say;
 use crate::steer::Steered;
 use crate::summary::{Summary, written};
 use crate::supervise::Ended;
@@ -35,9 +36,9 @@ impl Conclusion<'_> {
         self.write(summary)?;
         self.warn();
         if let Some(report) = self.at_end.report.take() {
-            eprintln!("{}", report(summary));
+            say(report(summary));
         }
-        eprintln!("finished: {}", figures(summary));
+        say(format_args!("finished: {}", figures(summary)));
         // Its checkpoints go with the record.
         self.job.end.post(Ok(None));
         self.leave();
@@ -53,14 +54,12 @@ impl Conclusion<'_> {
         let figures = figures(summary);
         match ended {
             Ended::Finished | Ended::Failed(_) => {}
-            Ended::Canceled => eprintln!("cancelled: {figures}"),
+            Ended::Canceled => say(format_args!("cancelled: {figures}")),
             Ended::Stopped(Some(path)) => {
-                eprintln!("suspended: {figures}; the next start goes on from {path}");
+                say(format_args!("suspended: {figures}; the next start goes on from {path}"));
             }
             Ended::Stopped(None) => {
-                eprintln!(
-                    "stopped: nothing was committed, since execution.checkpointing.interval is not set"
-                );
+                say("stopped: nothing was committed, since execution.checkpointing.interval is not set");
             }
         }
         let written = self.write(summary);
@@ -78,7 +77,7 @@ impl Conclusion<'_> {
 
     fn warn(&mut self) {
         if let Some(warning) = self.at_end.warning.take().and_then(|warning| warning()) {
-            eprintln!("warning: {warning}");
+            say(format_args!("warning: {warning}"));
         }
     }
 

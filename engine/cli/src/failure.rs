@@ -1,5 +1,6 @@
 //! How a run of the command ends when it does not end well: one line, perhaps a hint, and an exit code.
 
+use crate::say::say;
 use millstream::config::ConfigError;
 use std::fmt;
 use std::process::ExitCode;
@@ -45,7 +46,7 @@ impl Failure {
 
     /// Writes it to stderr and gives the exit code.
     pub fn report(&self) -> ExitCode {
-        eprintln!("{self}");
+        say(self);
         ExitCode::from(self.code)
     }
 }

@@ -1,6 +1,7 @@
 //! Other processes: a job executable in the place of this one, and a run that goes on in the background.
 
 use crate::failure::{FAILED, Failure};
+use crate::verbs;
 use rustix::fs::{Mode, OFlags};
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
@@ -48,7 +49,7 @@ pub fn detach(args: &[OsString]) -> Result<ExitCode, Failure> {
         BufReader::new(stdout).read_line(&mut id).map_err(failed)?;
     }
     if id.ends_with('\n') {
-        print!("{id}");
+        verbs::print(&id)?;
         return Ok(ExitCode::SUCCESS);
     }
     let status = child.wait().map_err(failed)?;
@@ -75,7 +76,7 @@ pub fn report_running(job_id: &str, log: &Path) -> Result<(), Failure> {
     let log_file = rustix::fs::open(log, flags, Mode::RUSR | Mode::WUSR).map_err(failed)?;
     let null =
         rustix::fs::open("/dev/null", OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()).map_err(failed)?;
-    println!("{job_id}");
+    verbs::print(&format!("{job_id}\n"))?;
     rustix::stdio::dup2_stdout(&null).map_err(failed)?;
     rustix::stdio::dup2_stderr(&log_file).map_err(failed)
 }

@@ -4,6 +4,7 @@
 //! uses the engine's public interface alone.
 
 #![expect(clippy::disallowed_methods, reason = "the command is the shell that talks to the operating system")]
+#![deny(clippy::print_stdout, clippy::print_stderr, reason = "they panic where nobody reads")]
 
 mod app;
 mod args;
@@ -20,6 +21,7 @@ mod log;
 mod progress;
 mod resolve;
 mod run;
+mod say;
 mod signals;
 mod split;
 mod steer;

@@ -1,5 +1,6 @@
 //! The engine's log on stderr: warnings, one line each.
 
+use crate::say::say;
 use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tracing::field::{Field, Visit};
@@ -35,7 +36,7 @@ impl Subscriber for Stderr {
     fn event(&self, event: &Event<'_>) {
         let mut line = Line::default();
         event.record(&mut line);
-        eprintln!("{}", line.finish());
+        say(line.finish());
     }
 
     fn enter(&self, _: &Id) {}

@@ -8,6 +8,7 @@ use crate::control::{Claim, Server};
 use crate::failure::{FAILED, Failure};
 use crate::home::{Home, Surroundings};
 use crate::job_args::{AtEnd, BuildError, JobArgs};
+use crate::say::say;
 use crate::signals::Listener;
 use crate::steer::{End, Steered, fault};
 use crate::summary::{Summary, last_path, written};
@@ -61,7 +62,7 @@ pub(crate) fn run(options: Run, job: Job<'_>) -> Result<ExitCode, BuildError> {
     let at_end = args.finish()?;
     let config = env.config();
     for warning in config.warnings() {
-        eprintln!("warning: {warning}");
+        say(format_args!("warning: {warning}"));
     }
     if let Some(summary) = &options.summary {
         Summary::check(summary)?;
@@ -137,7 +138,7 @@ fn start_and_watch(
         answer.unwrap_or_else(|| Err(left())).map_err(unconcluded)
     });
     let handle = env.start(name).map_err(|error| failed(&error))?;
-    eprintln!("{}", handle.start_line());
+    say(handle.start_line());
     let job = Arc::new(Steered {
         control: handle.control(),
         job_id: job_id.clone(),

@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::progress::{Progress, Seen};
+use crate::say::say;
 use crate::table::duration;
 use millstream::{Ending, Over};
 use std::sync::Arc;
@@ -78,7 +79,7 @@ pub fn supervise(
             }
             Ok(Event::Signal(signal)) => {
                 progress.clear();
-                eprintln!("signal {signal}: suspending");
+                say(format_args!("signal {signal}: suspending"));
                 deadline = Instant::now().checked_add(grace);
                 job.suspend();
             }

@@ -1,6 +1,6 @@
 //! Options that the bundled jobs have in common.
 
-use super::overlap::{Target, apart, not_read};
+use super::overlap::{Target, apart, not_read, writable};
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use millstream::config::{ByteSize, Config, parse_duration};
@@ -99,6 +99,7 @@ impl Common {
         let checkpoints = checkpoints.map(|dir| Target { option: "execution.checkpointing.dir", dir });
         if let Some(dead_letter) = &dead_letter {
             apart(&output, dead_letter)?;
+            writable(dead_letter)?;
         }
         let targets = [Some(output), dead_letter, checkpoints];
         targets.iter().flatten().try_for_each(|target| not_read(target, &self.inputs))

@@ -2,6 +2,7 @@
 //! what is committed with what was rejected.
 
 use crate::failure::Failure;
+use rustix::fs::Access;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -42,6 +43,26 @@ pub(super) fn apart(one: &Target<'_>, other: &Target<'_>) -> Result<(), Failure>
     };
     let cause = format!("{cause} {} {}", other.option, other.dir.display());
     Err(refused(one, cause).hint("give each a directory of its own"))
+}
+
+/// Refuses a target that could not be written to, or not be made. Touches nothing.
+///
+/// # Errors
+/// The target is named.
+pub(super) fn writable(target: &Target<'_>) -> Result<(), Failure> {
+    let dir = resolved(target.dir);
+    let Some(there) = dir.ancestors().find(|dir| dir.exists()) else { return Ok(()) };
+    let cause = if there.is_dir() {
+        let allowed = rustix::fs::access(there, Access::WRITE_OK | Access::EXEC_OK);
+        allowed.err().map(|error| std::io::Error::from(error).to_string())
+    } else {
+        Some("not a directory".to_owned())
+    };
+    match cause {
+        Some(cause) => Err(refused(target, format!("{}: {cause}", there.display()))
+            .hint("it must be a directory in which files can be created")),
+        None => Ok(()),
+    }
 }
 
 fn refused(target: &Target<'_>, cause: String) -> Failure {
@@ -94,6 +115,18 @@ mod tests {
         }
         // A file is read alone.
         not_read(&target("--output", &at("in/out")), &[at("in/file")]).unwrap();
+    }
+
+    #[test]
+    fn a_target_that_cannot_be_made_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("file"), "in the way").unwrap();
+        for bad in ["file", "file/below/deep"] {
+            let failure = writable(&target("--dead-letter", &dir.path().join(bad))).unwrap_err();
+            assert!(failure.code == 2 && failure.cause.contains("file: not a directory"), "{failure}");
+        }
+        writable(&target("--dead-letter", &dir.path().join("new/deep"))).unwrap();
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]

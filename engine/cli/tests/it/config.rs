@@ -84,6 +84,10 @@ fn input_that_is_not_there_and_a_summary_that_cannot_be_written_are_refused() {
         ("run pass --input in --output out --bad-records dead-letter", "--dead-letter"),
         ("run pass --input in --output out --max-record-size 1000", "--max-record-size"),
         ("run pass --input in --output in/out", "in/out"),
+        (
+            "run pass --input in --output out --bad-records dead-letter --dead-letter in/bad",
+            "--dead-letter in/bad",
+        ),
         ("run pass --input in --output out --bad-records drop", "fail | skip | dead-letter"),
         ("run dedup --input in --output out --ttl 1h", "state that expires"),
     ] {

@@ -97,3 +97,28 @@ fn ruling_02_a_run_whose_summary_cannot_be_written_goes_on_when_it_is_started_ag
     assert_eq!(place.sorted("out"), ["a", "b", "c"]);
     assert!(place.path("reports/summary.json").exists());
 }
+
+/// Whoever reads what a job says may leave before it ends; that is no failure of the job, and changes no exit code.
+#[test]
+fn a_job_ends_well_though_nobody_reads_what_it_says() {
+    let place = Place::new();
+    place.write("in", "a\nb\nc\n");
+    let code = |args: &str| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        place.command(args).stderr(writer).status().unwrap().code()
+    };
+    let job =
+        "run -D execution.checkpointing.interval=50ms --summary summary.json pass --input in --output out";
+    assert_eq!(code(job), Some(0));
+    assert_eq!(place.summary()["state"], "FINISHED");
+    assert_eq!(place.sorted("out"), ["a", "b", "c"]);
+    assert_eq!(code("run pass --input none --output out"), Some(2));
+    assert_eq!(code("cancel nothing"), Some(1));
+    let detached = job.replace("run ", "run --detached ").replace("--input", "--follow --input");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert!(place.command(&detached).stdout(writer).status().unwrap().success());
+    place.job(|job| job["state"] == "RUNNING");
+    place.run("cancel pass").ends_well();
+}

@@ -118,6 +118,11 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for HeapState<K, V> {
         either!(self.with_near(hash, key, f))
     }
 
+    #[inline(always)]
+    fn with_big<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+        either!(self.with_far(hash, key, f))
+    }
+
     fn freeze(&mut self) {
         either!(self.freeze())
     }

@@ -36,6 +36,18 @@ impl<H: Layout, V: Default> Shards<H, V> {
         &mut self.one
     }
 
+    /// The index of a hash's shard among many.
+    #[inline(always)]
+    pub fn of_many(&self, hash: u64) -> usize {
+        (hash >> (u64::BITS - BITS)) as usize
+    }
+
+    /// One of many; `None` when there is only one.
+    #[inline(always)]
+    pub fn many_mut(&mut self, index: usize) -> Option<&mut Shard<H, V>> {
+        self.many.get_mut(index)
+    }
+
     /// How many there are.
     pub fn count(&self) -> usize {
         self.many.len().max(1)
@@ -44,7 +56,7 @@ impl<H: Layout, V: Default> Shards<H, V> {
     /// The index of the shard of a hash.
     #[inline(always)]
     pub fn of(&self, hash: u64) -> usize {
-        if self.is_one() { 0 } else { (hash >> (u64::BITS - BITS)) as usize }
+        if self.is_one() { 0 } else { self.of_many(hash) }
     }
 
     /// The shard of a hash.

@@ -93,31 +93,13 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
 
     #[inline(always)]
     pub fn with<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
-        // What happens rarely gets the key and makes its own probe, so that this one stays in registers.
-        H::with_probe(hash, key, |probe| {
-            let mut new = false;
-            if self.freeze.draining() {
-                self.keep_found(hash, key);
-            }
-            loop {
-                if let Some(value) = self.value_mut(hash, probe) {
-                    let mut cleared = false;
-                    let result = f(Entry::new(value, new, &mut cleared));
-                    if cleared {
-                        self.remove(hash, key);
-                    }
-                    return result;
-                }
-                // Once at most: then it is found. (So the code of `f` is here once.)
-                self.insert(hash, key);
-                new = true;
-            }
-        })
+        if self.big() { self.with_far(hash, key, f) } else { self.with_near(hash, key, f) }
     }
 
     /// [`Table::with`] for a table that is not big: one comparison, and the window.
     #[inline(always)]
     pub fn with_near<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+        // What happens rarely gets the key and makes its own probe, so that this one stays in registers.
         H::with_probe(hash, key, |probe| {
             if self.near
                 && !H::is_aside(probe)
@@ -130,21 +112,63 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
                 }
                 return result;
             }
-            // Here, and not in a function of its own: what `f` refers to would have to be in memory for that.
-            unlikely();
-            self.with(hash, key, f)
+            self.with_rare(hash, key, f)
         })
     }
 
+    /// [`Table::with`] for a big table: the one shard, and its slots one after the other.
     #[inline(always)]
-    fn value_mut(&mut self, hash: u64, probe: H::Probe<'_>) -> Option<&mut V> {
-        if H::is_aside(probe) {
-            return self.aside.used.then_some(&mut self.aside.value);
+    pub fn with_far<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+        H::with_probe(hash, key, |probe| {
+            if !self.freeze.draining() && !H::is_aside(probe) {
+                let index = self.shards.of_many(hash);
+                if let Some(shard) = self.shards.many_mut(index)
+                    && let Ok(slot) = shard.find(hash, probe, || &self.rest[index].arena)
+                {
+                    let mut cleared = false;
+                    let result = f(Entry::new(&mut shard.slots[slot].value, false, &mut cleared));
+                    if cleared {
+                        self.remove(hash, key);
+                    }
+                    return result;
+                }
+            }
+            self.with_rare(hash, key, f)
+        })
+    }
+
+    /// [`Table::with`] for a key that is not where keys mostly are, or during a drain.
+    ///
+    /// Only the search is in a function of its own: what `f` refers to would have to be in memory for that.
+    #[inline(always)]
+    fn with_rare<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+        let (at, new) = self.find_or_insert(hash, key);
+        let value = if at.shard == ASIDE.shard {
+            &mut self.aside.value
+        } else {
+            &mut self.shards[at.shard].slots[at.slot].value
+        };
+        let mut cleared = false;
+        let result = f(Entry::new(value, new, &mut cleared));
+        if cleared {
+            self.remove(hash, key);
         }
-        let index = self.shards.of(hash);
-        let shard = &mut self.shards[index];
-        let slot = shard.find(hash, probe, || &self.rest[index].arena).ok()?;
-        Some(&mut shard.slots[slot].value)
+        result
+    }
+
+    /// Where the key is, which may be about to change, and whether it is new there.
+    #[cold]
+    #[inline(never)]
+    fn find_or_insert(&mut self, hash: u64, key: K::Ref<'_>) -> (At, bool) {
+        H::with_probe(hash, key, |probe| match self.find_probe(hash, probe) {
+            Some(at) => {
+                if self.freeze.draining() {
+                    self.keep(at);
+                }
+                (at, false)
+            }
+            None => (self.insert(hash, probe), true),
+        })
     }
 
     fn find(&self, hash: u64, key: K::Ref<'_>) -> Option<At> {
@@ -160,23 +184,8 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
         Some(At { shard, slot })
     }
 
-    /// Keeps the slot of a key, which is about to change.
-    #[cold]
-    #[inline(never)]
-    fn keep_found(&mut self, hash: u64, key: K::Ref<'_>) {
-        if let Some(at) = self.find(hash, key) {
-            self.keep(at);
-        }
-    }
-
     /// A place for a key that is not there, with the default value.
-    #[cold]
-    #[inline(never)]
-    fn insert(&mut self, hash: u64, key: K::Ref<'_>) {
-        H::with_probe(hash, key, |probe| self.insert_probe(hash, probe));
-    }
-
-    fn insert_probe(&mut self, hash: u64, probe: H::Probe<'_>) {
+    fn insert(&mut self, hash: u64, probe: H::Probe<'_>) -> At {
         let at = if H::is_aside(probe) { ASIDE } else { self.empty_place(hash, probe) };
         // Before the key is there, so that the snapshot does not have it.
         if self.freeze.draining() {
@@ -190,6 +199,7 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
             rest.used += 1;
         }
         self.len += 1;
+        at
     }
 
     fn empty_place(&mut self, hash: u64, probe: H::Probe<'_>) -> At {
@@ -316,7 +326,3 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
         self.image.take()
     }
 }
-
-/// What leads here is not what happens most.
-#[cold]
-fn unlikely() {}

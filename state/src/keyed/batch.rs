@@ -67,49 +67,37 @@ pub fn for_batch<'k, K: Key, V: Record, B: KeyedBackend<K, V>>(
         }
         return;
     }
-    let mut first = range.start;
-    // Of what is asked for, from `first` on.
-    let mut hashes = [0; BLOCK];
-    for (row, hash) in range.clone().zip(&mut hashes) {
-        *hash = ask(backend, rows, row);
-    }
-    while first + 2 * BLOCK <= range.end {
-        let mut next = [0; BLOCK];
-        for (i, hash) in next.iter_mut().enumerate() {
-            *hash = ask(backend, rows, first + BLOCK + i);
+    // The hashes of two blocks in turn: the one whose state was asked for, and the one whose state is asked for.
+    let mut hashes = [[0; BLOCK]; 2];
+    let mut ahead = range.start;
+    for first in range.clone().step_by(BLOCK) {
+        let [now, next] = &mut hashes;
+        if first == range.start {
+            ahead = ask(backend, rows, ahead..range.end, now);
         }
-        for (i, hash) in hashes.iter().enumerate() {
-            work(backend, rows, first + i, *hash);
+        ahead = ask(backend, rows, ahead..range.end, next);
+        for (row, hash) in (first..range.end).zip(&*now) {
+            let key = rows.key(row);
+            backend.with_big(*hash, key, |entry| rows.apply(row, key, entry));
         }
-        hashes = next;
-        first += BLOCK;
-    }
-    for row in first..range.end {
-        let hash = hashes.get(row - first).copied().unwrap_or_else(|| rows.hash(row));
-        work(backend, rows, row, hash);
+        *now = *next;
     }
 }
 
+/// Asks for the state of the first [`BLOCK`] rows of the range, or as many as there are. Returns the row behind them.
 #[inline(always)]
 fn ask<'k, K: Key, V: Record>(
     backend: &impl KeyedBackend<K, V>,
     rows: &mut impl Rows<'k, K, V>,
-    row: usize,
-) -> u64 {
-    let hash = rows.hash(row);
-    backend.prefetch(hash);
-    hash
-}
-
-#[inline(always)]
-fn work<'k, K: Key, V: Record>(
-    backend: &mut impl KeyedBackend<K, V>,
-    rows: &mut impl Rows<'k, K, V>,
-    row: usize,
-    hash: u64,
-) {
-    let key = rows.key(row);
-    backend.with(hash, key, |entry| rows.apply(row, key, entry));
+    range: Range<usize>,
+    hashes: &mut [u64; BLOCK],
+) -> usize {
+    let end = range.end.min(range.start + BLOCK);
+    for (row, hash) in (range.start..end).zip(hashes) {
+        *hash = rows.hash(row);
+        backend.prefetch(*hash);
+    }
+    end
 }
 
 #[cfg(test)]

@@ -55,10 +55,17 @@ pub trait KeyedBackend<K: Key, V: Record>: Send + 'static {
     /// Returns whether that was the end. In between nothing may be done to the state but snapshots.
     fn visit(&mut self, at: &mut Visit, places: usize, f: impl FnMut(K::Ref<'_>, &mut V) -> bool) -> bool;
 
-    /// [`with`](Self::with) for a state that is probably not [big](Self::big): the same in every case, and faster in
+    /// [`with`](Self::with), for a state that is probably not [big](Self::big): the same in every case, and faster in
     /// this one.
     #[inline(always)]
     fn with_small<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+        self.with(hash, key, f)
+    }
+
+    /// [`with`](Self::with), for a state that is probably [big](Self::big): the same in every case, and faster in this
+    /// one.
+    #[inline(always)]
+    fn with_big<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
         self.with(hash, key, f)
     }
 

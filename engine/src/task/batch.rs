@@ -1,39 +1,31 @@
 //! What a source emits in one step: counted, and ended when the step has lasted long enough (ruling 11).
 
-use super::pace::{Pace, STEP};
-use millstream_io::clock::{Clock, Moment};
+use super::pace::{Pace, Watch};
+use millstream_io::clock::Moment;
 use millstream_io::emit::Emit;
 use millstream_io::{Record, Row};
 use std::cell::{Cell, RefCell};
 
 /// Stands between a source and the chain below it for one poll.
 ///
-/// Overdraft ends it at once, which costs a few comparisons where there is an exchange below; the clock is looked at
-/// after as many records as the pace allows.
+/// Overdraft ends it at once, which costs a few comparisons where there is an exchange below; mailbox and clock are looked
+/// at after as many records as the pace allows.
 pub(super) struct Batch<'a, P> {
     below: &'a mut P,
     emitted: u64,
-    clock: &'a dyn Clock,
-    began: Moment,
+    watch: Watch<'a>,
     pace: RefCell<&'a mut Pace>,
-    /// Records and time at the last look.
-    looked: Cell<(u64, Moment)>,
+    /// Records at the last look.
+    looked: Cell<u64>,
     /// Records at the next look.
     next: Cell<u64>,
 }
 
 impl<'a, P> Batch<'a, P> {
-    pub(super) fn new(below: &'a mut P, clock: &'a dyn Clock, began: Moment, pace: &'a mut Pace) -> Self {
-        let next = Cell::new(pace.rows() as u64);
-        Self {
-            below,
-            emitted: 0,
-            clock,
-            began,
-            pace: RefCell::new(pace),
-            looked: Cell::new((0, began)),
-            next,
-        }
+    pub(super) fn new(below: &'a mut P, watch: Watch<'a>, began: Moment, pace: &'a mut Pace) -> Self {
+        pace.begin(began);
+        let next = Cell::new(pace.portion() as u64);
+        Self { below, emitted: 0, watch, pace: RefCell::new(pace), looked: Cell::new(0), next }
     }
 
     /// How many records were emitted.
@@ -44,13 +36,11 @@ impl<'a, P> Batch<'a, P> {
     /// Whether the step is to end; settles when to look again.
     #[cold]
     fn look(&self) -> bool {
-        let now = self.clock.now();
-        let (emitted, last) = self.looked.replace((self.emitted, now));
-        let rows = usize::try_from(self.emitted - emitted).unwrap_or(usize::MAX);
+        let rows = self.emitted - self.looked.replace(self.emitted);
         let mut pace = self.pace.borrow_mut();
-        pace.took(rows, now.saturating_sub(last));
-        self.next.set(self.emitted + pace.rows() as u64);
-        now.saturating_sub(self.began) >= STEP
+        let over = pace.passed(usize::try_from(rows).unwrap_or(usize::MAX), self.watch);
+        self.next.set(self.emitted + pace.portion() as u64);
+        over
     }
 }
 
@@ -87,9 +77,8 @@ impl<T: Record, P: Emit<T>> Emit<T> for Batch<'_, P> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::pace::MOST_EMITTED;
     use super::*;
-    use millstream_io::clock::ManualClock;
+    use millstream_io::clock::{Clock, ManualClock};
     use std::time::Duration;
 
     /// A chain that needs so long for a record.
@@ -104,7 +93,8 @@ mod tests {
     /// Records of one poll of a source that looks after each.
     fn poll(clock: &ManualClock, each: Duration, pace: &mut Pace) -> u64 {
         let mut slow = Slow(clock, each);
-        let mut batch = Batch::new(&mut slow, clock, clock.now(), pace);
+        let mailbox = crossbeam_channel::unbounded().1;
+        let mut batch = Batch::new(&mut slow, Watch { clock, mailbox: &mailbox }, clock.now(), pace);
         for n in 0..100_000 {
             batch.emit(n);
             if batch.is_full() {
@@ -116,7 +106,7 @@ mod tests {
 
     #[test]
     fn ruling_11_a_step_ends_after_a_millisecond() {
-        let (clock, mut pace) = (ManualClock::new(), Pace::new(MOST_EMITTED));
+        let (clock, mut pace) = (ManualClock::new(), Pace::new());
         assert_eq!(poll(&clock, Duration::from_micros(100), &mut pace), 16, "nothing was known of the chain");
         assert_eq!(poll(&clock, Duration::from_micros(100), &mut pace), 10);
         assert_eq!(
@@ -131,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_chain_without_cost_is_never_stopped_by_time() {
-        let (clock, mut pace) = (ManualClock::new(), Pace::new(MOST_EMITTED));
+        let (clock, mut pace) = (ManualClock::new(), Pace::new());
         assert_eq!(poll(&clock, Duration::ZERO, &mut pace), 100_000);
     }
 }

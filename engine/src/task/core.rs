@@ -1,6 +1,7 @@
 //! What every subtask does the same way: messages, barriers, snapshots, time.
 
 use super::message::{Message, Report, Reporter};
+use super::pace::Watch;
 use super::snapshot::{Pending, SnapshotWriter};
 use super::{Fault, TaskSettings};
 use crate::checkpoint::{AckMetrics, Barrier, CheckpointFailure};
@@ -75,6 +76,11 @@ impl Core {
             tick_due: Some(Duration::ZERO),
             flushed: Duration::ZERO,
         }
+    }
+
+    /// What a step looks at while it lasts.
+    pub(crate) fn watch(&self) -> Watch<'_> {
+        Watch { clock: &*self.clock, mailbox: &self.mailbox }
     }
 
     /// The next message, if there is one.

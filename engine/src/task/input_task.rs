@@ -1,7 +1,7 @@
 //! A subtask whose head is a gate: takes segments of all its channels, aligns barriers, and feeds what stands behind.
 
 use super::core::Phase;
-use super::pace::{MOST_ROWS, Pace, STEP};
+use super::pace::Pace;
 use super::{Core, Intake, Message, Progress, Report, Restored, Subtask};
 use crate::alignment::{Aligner, Alignment};
 use crate::checkpoint::AckMetrics;
@@ -44,7 +44,7 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
             open: None,
             ended: vec![false; gate.len()],
             last: 0,
-            pace: Pace::new(MOST_ROWS),
+            pace: Pace::new(),
             gate,
             intake,
         }
@@ -127,7 +127,7 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
                     self.core.phase = Phase::Finishing;
                     self.last = channel;
                     // What is called now may take longer than what was called for each record.
-                    self.pace = Pace::new(MOST_ROWS);
+                    self.pace = Pace::at_most(LOOK);
                     return Ok(());
                 }
                 self.aligner.end(channel)
@@ -143,19 +143,15 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
         if self.core.drain_much(&mut self.intake)? {
             return Ok(());
         }
-        let begun = self.core.clock.now();
-        let mut last = begun;
+        self.pace.begin(self.core.clock.now());
         loop {
-            let rows = self.pace.rows().min(LOOK);
+            let rows = self.pace.portion();
             let done = self.intake.finish(rows);
             self.core.fault.check()?;
             if done {
                 break;
             }
-            let now = self.core.clock.now();
-            self.pace.took(rows, now.saturating_sub(last));
-            last = now;
-            if now.saturating_sub(begun) >= STEP || !self.intake.ready() {
+            if self.pace.passed(rows, self.core.watch()) || !self.intake.ready() {
                 return Ok(());
             }
         }
@@ -172,17 +168,14 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
     fn rows(&mut self) -> Result<(), Error> {
         let Some((channel, segment, mut at)) = self.open.take() else { return Ok(()) };
         let rows = segment.rows();
-        let begun = self.core.clock.now();
-        let mut last = begun;
+        self.pace.begin(self.core.clock.now());
         while at < rows {
-            let end = rows.min(at + self.pace.rows());
+            let end = rows.min(at + self.pace.portion());
             self.intake.take(&segment, at..end);
             self.core.fault.check()?;
-            let now = self.core.clock.now();
-            self.pace.took(end - at, now.saturating_sub(last));
-            last = now;
+            let over = self.pace.passed(end - at, self.core.watch());
             at = end;
-            if at < rows && (now.saturating_sub(begun) >= STEP || !self.intake.ready()) {
+            if at < rows && (over || !self.intake.ready()) {
                 self.open = Some((channel, segment, at));
                 return Ok(());
             }

@@ -2,7 +2,7 @@
 
 use super::batch::Batch;
 use super::core::Phase;
-use super::pace::{MOST_EMITTED, Pace};
+use super::pace::Pace;
 use super::{Core, Message, Progress, Report, Restored, Subtask};
 use crate::error::Error;
 use crate::operator::{Control, Signal, SnapshotParts, Stage};
@@ -43,7 +43,7 @@ impl<S: Source, P: Stage<S::Out>> SourceTask<S, P> {
     ) -> Self {
         let counters = context.counters.clone();
         let head = Head { id, source, counters, below };
-        Self { core, restored: Some(restored), context: Some(context), head, pace: Pace::new(MOST_EMITTED) }
+        Self { core, restored: Some(restored), context: Some(context), head, pace: Pace::new() }
     }
 
     fn open(&mut self) -> Result<(), Error> {
@@ -77,7 +77,7 @@ impl<S: Source, P: Stage<S::Out>> SourceTask<S, P> {
 
     fn poll(&mut self, now: Moment) -> Result<Progress, Error> {
         let head = &mut self.head;
-        let mut out = Batch::new(&mut head.below, &*self.core.clock, now, &mut self.pace);
+        let mut out = Batch::new(&mut head.below, self.core.watch(), now, &mut self.pace);
         let polled = head.source.poll(&mut out);
         let emitted = out.emitted();
         head.counters.records_in.add(emitted);

@@ -63,13 +63,16 @@ pub(crate) fn compare_at_end(run: &Run, expected: &Expected, mode: CheckpointMod
         CheckpointMode::ExactlyOnce => exactly(&found, expected)?,
         CheckpointMode::AtLeastOnce => at_least(&found, expected)?,
     }
-    let hidden = run.hidden(OUT);
+    let mut hidden = run.hidden(OUT);
+    // A power cut may bring back the empty file that a start tries a directory with.
+    hidden
+        .retain(|name| run.coverage.count("died by", "power cut") == 0 || !name.starts_with(".part-probe."));
     if run.clean && !hidden.is_empty() {
         return Err(format!("left behind: {hidden:?}"));
     }
     let left = checkpoints_left(&run.storage);
     if !left.is_superset(&run.kept) || run.clean && left != run.kept {
-        return Err(format!("left checkpoints {left:?}, of which {:?} were kept at a stop", run.kept));
+        return Err(format!("left checkpoints {left:?}, of which {:?} are the user's", run.kept));
     }
     match &run.summary {
         Some(summary) if mode == CheckpointMode::ExactlyOnce => {

@@ -69,7 +69,7 @@ pub struct Run {
     pub coverage: Coverage,
     /// Storage operations of the last process.
     pub(crate) last_operations: u64,
-    /// Checkpoints that users have kept at a stop.
+    /// Checkpoints that belong to the user: kept at a stop, or of a line that a start from a path has left.
     pub(crate) kept: BTreeSet<String>,
     /// Whether the last process met no failing operation and no power cut: nothing excuses what it leaves behind.
     pub(crate) clean: bool,
@@ -81,11 +81,22 @@ impl Run {
         lines(&self.storage, dir.as_ref())
     }
 
-    /// Names of hidden files in `dir`: work in progress that should not outlive the job.
+    /// Names of hidden files in and below `dir`: work in progress that should not outlive the job.
     pub fn hidden(&self, dir: impl AsRef<Path>) -> Vec<String> {
-        let entries = self.storage.list(dir.as_ref()).unwrap_or_default();
-        let names = entries.into_iter().map(|entry| entry.name.to_string_lossy().into_owned());
-        names.filter(|name| name.starts_with('.')).collect()
+        let mut names = Vec::new();
+        hidden(&self.storage, dir.as_ref(), &mut names);
+        names
+    }
+}
+
+fn hidden(storage: &MemoryStorage, dir: &Path, names: &mut Vec<String>) {
+    for entry in storage.list(dir).unwrap_or_default() {
+        let name = entry.name.to_string_lossy().into_owned();
+        if entry.kind == Kind::Dir {
+            hidden(storage, &dir.join(name), names);
+        } else if name.starts_with('.') {
+            names.push(name);
+        }
     }
 }
 

@@ -18,6 +18,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// One in so many processes is told which checkpoint to start from: the newest.
+const BY_PATH: usize = 8;
+
 /// Where simulated jobs keep their checkpoints.
 const CHECKPOINTS: &str = "/checkpoints";
 
@@ -159,6 +162,14 @@ impl Simulation {
             let number = coverage.processes as usize;
             let calm = number >= disturbed;
             let env = self.env(variety.as_ref(), calm, &mut rng);
+            // The checkpoints of a line that has ended may be half gone.
+            let by_path = variety.is_some() && rng.one_in(BY_PATH) && line_end(&disk) == LineEnd::Open;
+            let from = if by_path { newest(&disk) } else { None };
+            let before = from.map(|_| (line(&disk), complete(&disk)));
+            if let Some(id) = from {
+                env.configure(|settings| settings.recovery.path = Some(job_dir().join(format!("chk-{id}"))));
+                coverage.note("told", "start from a path");
+            }
             build(&env);
             let fate = match &self.script {
                 Some(script) => Fate::scripted(script.deaths.get(number).copied(), script.power_cut),
@@ -194,8 +205,14 @@ impl Simulation {
             {
                 kept.insert(dir.file_name().unwrap_or_default().to_string_lossy().into_owned());
             }
+            // A start from a path begins a line, and the checkpoints of the one before are the user's from then on.
+            if let Some((line_before, complete)) = before
+                && line(&disk) != line_before
+            {
+                kept.extend(complete);
+            }
             // A start removes what is left of its own line only, and after a stop the next one begins a line.
-            excused |= power_cut && !kept.is_empty();
+            excused |= from.is_some() || power_cut && !kept.is_empty();
             // A start after the job's end would be another run (ruling 2).
             if summary.is_some() || has_finished(&disk, &kept) {
                 let excused = excused || summary.is_none() || !left.failures.is_empty() || power_cut;
@@ -267,17 +284,34 @@ pub(crate) fn checkpoints_left(disk: &MemoryStorage) -> BTreeSet<String> {
     names.map(|e| e.name.to_string_lossy().into_owned()).filter(|name| name.starts_with("chk-")).collect()
 }
 
+/// Directories of complete checkpoints.
+fn complete(disk: &MemoryStorage) -> BTreeSet<String> {
+    let is_complete = |name: &String| disk.stat(&job_dir().join(name).join(METADATA_FILE)).is_ok();
+    checkpoints_left(disk).into_iter().filter(is_complete).collect()
+}
+
+/// The newest complete checkpoint.
+fn newest(disk: &MemoryStorage) -> Option<u64> {
+    complete(disk).iter().filter_map(|name| name.strip_prefix("chk-")?.parse().ok()).max()
+}
+
+fn lineage(disk: &MemoryStorage) -> Option<Lineage> {
+    Lineage::parse(&read_all(disk, &job_dir().join("lineage")).ok()?).ok()
+}
+
+/// The number of the job's line, as far as that is on record.
+fn line(disk: &MemoryStorage) -> u64 {
+    lineage(disk).map_or(0, |lineage| lineage.line)
+}
+
 /// How the job's line has ended, as far as that is on record.
 fn line_end(disk: &MemoryStorage) -> LineEnd {
-    let bytes = read_all(disk, &job_dir().join("lineage")).unwrap_or_default();
-    Lineage::parse(&bytes).map_or(LineEnd::Open, |lineage| lineage.end)
+    lineage(disk).map_or(LineEnd::Open, |lineage| lineage.end)
 }
 
 /// Whether the job is over: its end is on record, and the checkpoints of its line are gone.
 fn has_finished(disk: &MemoryStorage, kept: &BTreeSet<String>) -> bool {
-    let complete = |name: &&String| disk.stat(&job_dir().join(name).join(METADATA_FILE)).is_ok();
-    let left = checkpoints_left(disk);
-    line_end(disk) == LineEnd::Finished && !left.difference(kept).any(|name| complete(&name))
+    line_end(disk) == LineEnd::Finished && complete(disk).is_subset(kept)
 }
 
 /// Puts a file on a simulated disk, for input.

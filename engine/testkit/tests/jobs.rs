@@ -47,13 +47,14 @@ fn assert_ruling_34(covered: &Coverage) {
     }
     // Seldom done, and so seldom died in.
     assert!(covered.count("death in", "open for appending") > 0, "{covered}");
-    let kinds: [(_, &[_]); 7] = [
+    let kinds: [(_, &[_]); 8] = [
         ("death", &["before", "torn", "after"]),
         ("death in", &["create", "open", "read", "write", "sync", "rename", "publish"]),
         ("death in", &["remove", "remove directory", "create directory", "list", "sync directory", "stat"]),
         ("death in", &["resolve", "lock", "no operation"]),
         ("died by", &["kill", "power cut"]),
         ("told", &["checkpoint", "full checkpoint", "suspend", "stop", "cancel", "subtask failure"]),
+        ("told", &["start from a path"]),
         ("ended", &["finished", "stopped", "canceled", "failed", "died"]),
     ];
     let faults = ["before ENOSPC", "before EIO", "after ENOSPC", "after EIO", "short ENOSPC", "short EIO"];

@@ -184,3 +184,22 @@ pub(super) fn batched(env: &Env) {
         .sink(FileSink::lines(OUT))
         .uid("sink");
 }
+
+/// Two streams that have nothing to do with each other, of which one ends early and then has said all that it has to.
+pub(super) fn apart(env: &Env) {
+    let early = env.source(Generator::new(RECORDS / 4, |i| i).rate(RATE)).uid("early");
+    early
+        .rebalance()
+        .parallelism(1)
+        .apply(Tally::closing())
+        .uid("tally")
+        .sink(FileSink::lines(format!("{OUT}/early")))
+        .uid("early sink");
+    let late = env.source(Generator::new(RECORDS - RECORDS / 4, |i| i).rate(RATE)).uid("late");
+    late.key_by::<u64>(|n| n.get() % 10)
+        .process::<u64, Vec<u8>>("count", |_, _, count, _| *count += 1)
+        .on_end(|key, count, out| out.emit(format!("{key} total {count}").as_bytes()))
+        .uid("count")
+        .sink(FileSink::lines(format!("{OUT}/late")))
+        .uid("late sink");
+}

@@ -52,6 +52,7 @@ pub const JOBS: &[Job] = &[
     job("bulky", jobs::bulky),
     job("fork", jobs::fork),
     job("batched", jobs::batched),
+    job("apart", jobs::apart),
 ];
 
 /// Records that every job reads.

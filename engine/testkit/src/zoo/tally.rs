@@ -6,6 +6,14 @@ use millstream::{Collector, ConnectorError, Operator, OperatorContext};
 #[derive(Clone, Default)]
 pub struct Tally {
     seen: u64,
+    closing: bool,
+}
+
+impl Tally {
+    /// One that also says that it ends.
+    pub fn closing() -> Self {
+        Self { closing: true, ..Self::default() }
+    }
 }
 
 impl Operator for Tally {
@@ -30,5 +38,8 @@ impl Operator for Tally {
     fn finish(&mut self, out: &mut Collector<'_, Vec<u8>>) {
         // One by one, so that the lines are the same however the records were shared out.
         (0..self.seen).for_each(|_| out.emit(b"seen"));
+        if self.closing {
+            out.emit(b"the end");
+        }
     }
 }

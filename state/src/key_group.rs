@@ -262,7 +262,7 @@ fn murmur(value: u32) -> u32 {
 #[derive(Clone, Debug)]
 pub struct Router {
     grouping: Grouping,
-    /// The owner of each place, see [`Router::place`].
+    /// The owner of each place, see [`Router::subtasks`].
     owners: Box<[u16]>,
     /// Where the number of groups is a power of two: twice that, less one. Else 0.
     mask: u32,
@@ -289,17 +289,23 @@ impl Router {
     /// The subtask that owns the key with this hash; the lower half of the hash does not count.
     #[inline(always)]
     pub fn subtask(&self, hash: u64) -> usize {
-        usize::from(self.owners[self.place(hash) as usize])
+        self.subtasks()(hash)
     }
 
-    /// Where the owner is. Among a power of two of groups the group depends on the low bits of the mixed hash and on its
-    /// sign: these, turned to lie side by side, are the place. That spares the absolute value.
+    /// [`Router::subtask`] for many hashes.
+    ///
+    /// Among a power of two of groups the group depends on the low bits of the mixed hash and on its sign: these, turned
+    /// to lie side by side, are the place of the owner. That spares the absolute value.
     #[inline(always)]
-    fn place(&self, hash: u64) -> u32 {
-        if self.mask != 0 {
-            murmur((hash >> 32) as u32).rotate_left(1) & self.mask
-        } else {
-            self.grouping.index(hash)
+    pub fn subtasks(&self) -> impl Fn(u64) -> usize + '_ {
+        let (owners, mask, grouping) = (&*self.owners, self.mask, self.grouping);
+        move |hash| {
+            let place = if mask != 0 {
+                murmur((hash >> 32) as u32).rotate_left(1) & mask
+            } else {
+                grouping.index(hash)
+            };
+            usize::from(owners[place as usize])
         }
     }
 }

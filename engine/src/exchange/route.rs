@@ -9,6 +9,13 @@ use std::marker::PhantomData;
 pub(crate) trait Route<T: Record>: Send + 'static {
     /// The lane, and the hash that is kept beside a row of varying size.
     fn route(&mut self, record: T::Ref<'_>) -> (usize, u64);
+
+    /// [`Route::route`] for many records: with what it looks things up in at hand, which else is loaded anew for every
+    /// record, since for all the compiler knows a row that was written may have changed it.
+    #[inline(always)]
+    fn routing(&mut self) -> impl FnMut(T::Ref<'_>) -> (usize, u64) {
+        |record| self.route(record)
+    }
 }
 
 /// By key: hash, key group, subtask (KG-01).
@@ -34,6 +41,15 @@ where
     fn route(&mut self, record: T::Ref<'_>) -> (usize, u64) {
         let hash = K::hash((self.key)(View::new(record)));
         (self.router.subtask(hash), hash)
+    }
+
+    #[inline(always)]
+    fn routing(&mut self) -> impl FnMut(T::Ref<'_>) -> (usize, u64) {
+        let (key, subtask) = (&mut self.key, self.router.subtasks());
+        move |record| {
+            let hash = K::hash(key(View::new(record)));
+            (subtask(hash), hash)
+        }
     }
 }
 

@@ -44,9 +44,11 @@ impl<T: Record, R: Route<T>> Emit<T> for Exchange<T, R> {
             only.extend(&mut records);
             return;
         }
+        let (lanes, mut route) = (self.lanes.as_mut_slice(), self.route.routing());
         for record in records {
-            let (lane, hash) = self.route.route(record.view());
-            if self.lanes[lane].push(hash, record.view()) && self.lanes[lane].is_full() {
+            let (lane, hash) = route(record.view());
+            let lane = &mut lanes[lane];
+            if lane.push(hash, record.view()) && lane.is_full() {
                 return;
             }
         }

@@ -130,9 +130,11 @@ where
             n = n.min(allowed);
         }
         let (first, to) = (*start, *start + n.min(*end - *start));
+        // A copy of its own stays in registers, where the original might have been changed by any row that is written.
+        let make = self.make.clone();
         while *start < to {
             let mut portion = *start..to.min(start.saturating_add(out.portion() as u64));
-            out.emit_all(portion.by_ref().map(&self.make));
+            out.emit_all(portion.by_ref().map(&make));
             // One that takes nothing has failed.
             let stuck = portion.start == *start;
             *start = portion.start;

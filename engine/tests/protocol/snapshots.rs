@@ -4,7 +4,7 @@ use crate::hand::{Hand, INTERVAL, env};
 use crate::parts::{Fed, Log, Logged, Watch};
 use millstream::connector::CollectSink;
 use millstream::{Class, Collector, ConnectorError, Env, Operator};
-use millstream_io::storage::MemoryStorage;
+use millstream_io::storage::{MemoryStorage, Storage};
 use std::time::Duration;
 
 /// CP-23, BR-11: hooks from head to tail, and what they emit stands before the barrier; then the snapshot from tail to
@@ -252,4 +252,30 @@ fn cp_06_checkpoints_wait_for_a_store_that_deletes_slowly() {
     assert_eq!(taken(&hand), 3);
     hand.settle();
     assert_eq!(hand.completed().map(|id| id.0), Some(3));
+}
+
+/// RT-01: a job that is stopped leaves as many checkpoints as are to be retained, also when the deletion of older ones
+/// waited for its turn in the background.
+#[test]
+fn rt_01_a_stop_leaves_as_many_checkpoints_as_are_retained() {
+    let (disk, source, env) = (MemoryStorage::new(), Fed::new(10), env());
+    env.source(source.clone()).name("in").sink(CollectSink::new());
+    let mut hand = Hand::begin(&env, &disk);
+    hand.checkpoint();
+    hand.control.stop().unwrap();
+    hand.turn();
+    // Of the background work only what comes before the end is done: the snapshot and its metadata.
+    for _ in 0..2 {
+        hand.run_all();
+        assert_eq!(hand.waiting(), 1);
+        hand.work_on(0);
+        hand.turn();
+    }
+    hand.run_all();
+    hand.turn();
+    assert!(hand.is_over() && hand.waiting() == 1, "the deletion has not had its turn");
+    let job = std::path::PathBuf::from("/ck").join(millstream::JobId::of("by hand").to_string());
+    let left = disk.list(&job).unwrap();
+    let left = left.iter().filter(|entry| entry.name.to_string_lossy().starts_with("chk-")).count();
+    assert_eq!(left, 1);
 }

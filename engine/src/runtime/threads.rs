@@ -212,3 +212,40 @@ fn pin(cpu: usize) {
     set.set(cpu);
     let _ = rustix::thread::sched_setaffinity(None, &set);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checkpoint::SubtaskId;
+    use crate::task::{Progress, Reporter, Subtask};
+    use crossbeam_channel::{Sender, bounded, unbounded};
+    use millstream_io::clock::SystemClock;
+    use std::time::Duration;
+
+    /// Work arrives right after its first step has found none, and nobody wakes it any more.
+    struct JustMissed(bool, Sender<()>);
+
+    impl Subtask for JustMissed {
+        fn step(&mut self) -> Result<Progress, Error> {
+            if !std::mem::replace(&mut self.0, true) {
+                return Ok(Progress::Idle(None));
+            }
+            let _ = self.1.send(());
+            Ok(Progress::Finished)
+        }
+    }
+
+    /// What was made visible before the thread said that it is about to park is found by the look that follows.
+    #[test]
+    fn a_thread_looks_once_more_before_it_parks() {
+        let clock = Arc::new(SystemClock::new());
+        let mut driver = ThreadDriver::new(clock, TaskThreads::PerSubtask, WaitStrategy::Park, false);
+        let name = "just missed".to_owned();
+        driver.seat(&[Seat { task: 0, subtask: 0, name: name.clone() }]);
+        let ((sender, _inbox), (done, found)) = (unbounded(), bounded(1));
+        let reporter = Reporter { attempt: 1, subtask: SubtaskId(0), sender };
+        driver.start(vec![Cell::new(Box::new(JustMissed(false, done)), reporter, name)]).unwrap();
+        found.recv_timeout(Duration::from_secs(10)).expect("the second look");
+        driver.stop();
+    }
+}

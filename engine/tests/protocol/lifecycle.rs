@@ -2,10 +2,13 @@
 
 use crate::hand::{Hand, env};
 use crate::parts::{Fed, Log, Logged};
+use millstream::config::ByteSize;
 use millstream::{Env, JobState};
-use millstream_io::storage::MemoryStorage;
 use millstream_io::storage::fault::{Fault, FaultStorage, Op};
+use millstream_io::storage::{MemoryStorage, Storage};
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// CP-28: checkpoints go on when one of two inputs has ended, and a restore does not read that one again.
 #[test]
@@ -92,4 +95,84 @@ fn ruling_04_nothing_passes_behind_the_last_barrier() {
     assert_eq!(source.opened(), "[0] [3]");
     assert_eq!(hand.finish().unwrap().records_in, 9);
     assert_eq!(seen.take(), [4, 5, 6, 7, 8, 9]);
+}
+
+/// CP-31: a subtask comes to its end while a checkpoint is pending, and is triggered once more, by itself. What others
+/// have written for that checkpoint stays.
+#[test]
+fn cp_31_a_second_trigger_keeps_what_was_written_after_the_first() {
+    let (disk, source, log) = (MemoryStorage::new(), Fed::new(5), Log::default());
+    let (sink, seen) = Logged::new(&log);
+    let env = failing(&source, &sink);
+    env.configure(|settings| settings.checkpointing.data_inline_threshold = ByteSize(1));
+    let mut hand = Hand::begin(&env, &disk);
+    source.allow(3);
+    hand.run("in");
+    hand.trigger();
+    hand.run("in");
+    hand.work();
+    hand.turn();
+    source.end();
+    hand.run("in");
+    hand.run("rebalance");
+    // The end of the sink is known before its snapshot is written.
+    hand.turn();
+    hand.settle();
+    assert_eq!((hand.failed(), hand.completed().is_some()), (0, true));
+    hand.finish().unwrap();
+    assert_eq!(seen.take(), [1, 2, 3, 4, 5]);
+}
+
+/// CP-21, MS-004: the attempt fails while a checkpoint is being stored. Whether that becomes durable is waited for, and
+/// then it is what the next attempt goes on from.
+#[test]
+fn cp_21_a_restart_waits_for_the_checkpoint_that_is_being_stored() {
+    let (source, log) = (Fed::new(5), Log::default());
+    let (sink, seen) = Logged::new(&log);
+    let mut hand = Hand::begin(&failing(&source, &sink), &MemoryStorage::new());
+    source.allow(3);
+    hand.run("in");
+    hand.trigger();
+    hand.run_all();
+    hand.work();
+    hand.turn();
+    assert_eq!(hand.waiting(), 1, "the metadata");
+    hand.fail("in");
+    hand.pass(Duration::from_secs(100));
+    assert_eq!(
+        (hand.names(), source.opened()),
+        (vec![], "[0]".into()),
+        "the restart is due, and does not come"
+    );
+    hand.work();
+    hand.turn();
+    hand.settle();
+    assert_eq!(source.opened(), "[3]");
+    source.end();
+    assert_eq!(hand.finish().unwrap().restarts, 1);
+    assert_eq!(seen.take(), [1, 2, 3, 4, 5]);
+}
+
+/// CP-13, MS-020: a fresh start in a directory with checkpoints: its ids go on above all that are there, also that of an
+/// attempt that was never completed, and those that are there stay.
+#[test]
+fn cp_13_a_fresh_start_goes_on_above_all_ids() {
+    let disk = MemoryStorage::new();
+    let (source, log) = (Fed::new(5), Log::default());
+    let (sink, _) = Logged::new(&log);
+    let mut hand = Hand::begin(&failing(&source, &sink), &disk);
+    hand.checkpoint();
+    hand.trigger();
+    hand.run_all();
+    hand.work();
+    drop(hand);
+    let disk = disk.kill_image();
+    let env = failing(&source, &sink);
+    env.configure(|settings| settings.recovery.fresh = true);
+    let mut hand = Hand::begin(&env, &disk);
+    assert_eq!(hand.start, "starting without state (--fresh)");
+    assert_eq!(hand.checkpoint().0, 3);
+    drop(hand);
+    let job = disk.list(Path::new("/ck")).unwrap().into_iter().next().unwrap();
+    assert!(disk.stat(&Path::new("/ck").join(job.name).join("chk-1/_metadata")).is_ok());
 }

@@ -29,6 +29,7 @@ pub struct Fed {
     last: u64,
     allowed: Arc<AtomicU64>,
     opened: Log,
+    told: Log,
     /// How many were emitted; none for a subtask without the only split.
     position: Option<u64>,
 }
@@ -39,7 +40,14 @@ impl Fed {
     }
 
     pub fn above(base: u64, last: u64) -> Self {
-        Self { base, last, allowed: Arc::default(), opened: Log::default(), position: None }
+        Self {
+            base,
+            last,
+            allowed: Arc::default(),
+            opened: Log::default(),
+            told: Log::default(),
+            position: None,
+        }
     }
 
     /// Records up to the `n`th may be emitted now.
@@ -55,6 +63,11 @@ impl Fed {
     /// The positions that subtasks began at, since the last look.
     pub fn opened(&self) -> String {
         self.opened.take()
+    }
+
+    /// The checkpoints that it was told are complete, since the last look.
+    pub fn told(&self) -> String {
+        self.told.take()
     }
 }
 
@@ -87,6 +100,10 @@ impl Source for Fed {
 
     fn snapshot(&mut self) -> Vec<u64> {
         self.position.into_iter().collect()
+    }
+
+    fn completed(&mut self, id: CheckpointId) {
+        self.told.add(id.to_string());
     }
 }
 

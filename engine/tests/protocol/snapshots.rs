@@ -192,8 +192,9 @@ fn cp_26_a_checkpoint_is_committed_once_and_when_it_is_durable() {
     hand.turn();
     hand.run_all();
     assert_eq!(log.take(), "sink:pre-commit-1", "all have acknowledged, the metadata is not published");
+    assert_eq!(source.told(), "");
     hand.settle();
-    assert_eq!(log.take(), "sink:commit-1");
+    assert_eq!((log.take(), source.told()), ("sink:commit-1".into(), "1".into()));
     hand.checkpoint();
     assert_eq!(log.take(), "sink:pre-commit-2 sink:commit-2");
     source.end();

@@ -103,6 +103,20 @@ fn cp_02_a_restart_begins_a_new_schedule_and_forgets_the_old_one() {
          2    stored 2 => complete 2 [0]
          1000 tick     => trigger 3 [0]",
     );
+    // A pause as long as the interval leaves nothing to chance: the first point is one interval after the start.
+    let mut story = tell(
+        &Checkpointing { min_pause: ms(1000), ..every_second() },
+        "start s0
+         0    tick     => trigger 1 [0]
+         300  fail     => abort 1 [] AttemptEnded",
+    );
+    let begun = story.now;
+    story.tell("start s0");
+    assert_eq!(
+        story.coordinator.due(),
+        Some(begun + ms(1000)),
+        "not 700 ms, where the old one's next point is"
+    );
 }
 
 #[test]

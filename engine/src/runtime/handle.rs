@@ -106,6 +106,14 @@ impl JobControl {
         self.send(Command::Cancel)
     }
 
+    /// Asks the job to end as dropping its handle does: as a crash would, nothing is committed and nothing deleted.
+    ///
+    /// # Errors
+    /// The job has ended.
+    pub fn abandon(&self) -> Result<(), Error> {
+        self.send(Command::Abandon)
+    }
+
     pub(crate) fn send(&self, command: Command) -> Result<(), Error> {
         self.sender.send(ToSupervisor::Command(command)).map_err(|_| self.ended())
     }
@@ -214,7 +222,7 @@ impl JobHandle {
 impl Drop for JobHandle {
     fn drop(&mut self) {
         if !self.waited {
-            let _ = self.control.send(Command::Abandon);
+            let _ = self.control.abandon();
         }
     }
 }

@@ -12,6 +12,8 @@ pub(crate) enum Order {
     Stop { keep: bool },
     /// A user cancels it; its checkpoints are kept.
     Cancel,
+    /// A user drops the job's handle, and starts the job again while background work of the old one is still there.
+    Abandon,
     /// One of its subtasks fails; which one, the schedule draws.
     FailSubtask,
 }
@@ -24,17 +26,19 @@ impl Order {
             Self::Stop { keep: false } => "suspend",
             Self::Stop { keep: true } => "stop",
             Self::Cancel => "cancel",
+            Self::Abandon => "abandon",
             Self::FailSubtask => "subtask failure",
         }
     }
 
     fn draw(rng: &mut Rng) -> Self {
-        match rng.below(10) {
+        match rng.below(11) {
             0..=3 => Self::Checkpoint { full: false },
             4 => Self::Checkpoint { full: true },
             5 => Self::Stop { keep: false },
             6 => Self::Stop { keep: true },
             7 => Self::Cancel,
+            8 => Self::Abandon,
             _ => Self::FailSubtask,
         }
     }

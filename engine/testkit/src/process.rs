@@ -30,6 +30,8 @@ pub(crate) enum Ended {
     Orderly(Box<Summary>),
     /// The job failed.
     Failed(Error),
+    /// Its handle was dropped.
+    Abandoned,
     /// It died, in this storage operation or between two steps.
     Died(Option<(Op, Crash)>),
 }
@@ -39,6 +41,7 @@ impl std::fmt::Display for Ended {
         match self {
             Self::Orderly(summary) => write!(f, "ended {}", summary.state),
             Self::Failed(error) => write!(f, "ended: {error}"),
+            Self::Abandoned => f.write_str("abandoned"),
             Self::Died(Some((op, how))) => write!(f, "died in {} ({how:?})", op.name()),
             Self::Died(None) => f.write_str("died between steps"),
         }
@@ -66,6 +69,9 @@ const STEPS: u64 = 1_000_000;
 
 /// Steps after which a process that gets nowhere, for its settings may be such that it never does, is killed.
 const PATIENCE: u64 = 8_000;
+
+/// What the error of an abandoned job ends with.
+const ABANDONED: &str = "was abandoned by its handle";
 
 /// Who gets a turn less often than the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,15 +112,18 @@ struct Process<'a> {
     requests: Vec<CheckpointRequest>,
 }
 
-/// Runs the job that `env` describes on `disk`.
-/// A `fair` schedule makes nobody wait longer than others.
-pub(crate) fn run(
-    env: &Env,
-    disk: Arc<dyn Storage>,
-    fate: &Fate,
-    fair: bool,
-    rng: &mut Rng,
-) -> Result<Left, Violation> {
+/// What a process runs in.
+pub(crate) struct World {
+    pub disk: Arc<dyn Storage>,
+    /// Background work, with what an abandoned job has left.
+    pub executor: Arc<StepExecutor>,
+    /// A fair schedule makes nobody wait longer than others.
+    pub fair: bool,
+}
+
+/// Runs the job that `env` describes.
+pub(crate) fn run(env: &Env, world: World, fate: &Fate, rng: &mut Rng) -> Result<Left, Violation> {
+    let World { disk, executor, fair } = world;
     let storage = FaultStorage::new(disk.clone());
     if let Some(Death::At(operation, how)) = fate.death {
         storage.crash_at(operation, how);
@@ -131,7 +140,7 @@ pub(crate) fn run(
         clock: Arc::new(VirtualClock::new(rng.next())),
         disk,
         storage,
-        executor: Arc::new(StepExecutor::new()),
+        executor,
         cells: Cells::default(),
         fate,
         slow: if fair { Slow::Nobody } else { Slow::draw(rng) },
@@ -175,12 +184,15 @@ impl Process<'_> {
         }
     }
 
-    /// What is left when everything that ran is gone. Background work of a job that has ended may still be done.
+    /// What is left when everything that ran is gone. Background work of a job that has ended may still be done, that
+    /// of an abandoned one stays.
     fn left(self, ended: Ended, checkpoints: u64, restarts: u64) -> Left {
-        if self.storage.crash().is_none() && self.rng.one_in(2) {
-            self.executor.run_all();
+        if !matches!(ended, Ended::Abandoned) {
+            if self.storage.crash().is_none() && self.rng.one_in(2) {
+                self.executor.run_all();
+            }
+            self.executor.clear();
         }
-        self.executor.clear();
         self.cells.lock().clear();
         Left {
             ended,
@@ -254,6 +266,7 @@ impl Process<'_> {
         }
         Ok(match outcome {
             Ok(summary) => Ended::Orderly(Box::new(summary)),
+            Err(error) if error.to_string().ends_with(ABANDONED) => Ended::Abandoned,
             Err(error) => Ended::Failed(error),
         })
     }
@@ -283,6 +296,7 @@ impl Process<'_> {
                 Order::Stop { keep: false } => drop(control.stop()),
                 Order::Stop { keep: true } => drop(control.stop_and_keep()),
                 Order::Cancel => drop(control.cancel()),
+                Order::Abandon => drop(control.abandon()),
                 Order::FailSubtask => {
                     let mut cells = self.cells.lock();
                     if !cells.is_empty() {

@@ -2,13 +2,14 @@
 
 use crate::coverage::Coverage;
 use crate::faults::{Fate, Faults};
-use crate::process::{self, Ended, Left, Script};
+use crate::process::{self, Ended, Left, Script, World};
 use crate::report::{Run, Violation};
 use crate::rng::Rng;
 use crate::trace;
 use crate::variety::Variety;
 use millstream::config::{CheckpointMode, Retention};
 use millstream::{Class, Env, JobState};
+use millstream_io::executor::StepExecutor;
 use millstream_io::storage::{MemoryStorage, Storage, read_all};
 use millstream_state::JobId;
 use millstream_state::lineage::{LineEnd, Lineage};
@@ -153,6 +154,7 @@ impl Simulation {
         let mut coverage = Coverage::of_one_run();
         let variety = self.varied.then(|| Variety::draw(&mut rng));
         let undisturbed = self.script.is_none() && self.faults == Faults::NONE;
+        let executor = Arc::new(StepExecutor::new());
         let (mut kept, mut excused) = (BTreeSet::new(), false);
         let disturbed = match &self.script {
             Some(script) => script.deaths.len(),
@@ -176,17 +178,19 @@ impl Simulation {
                 None if calm => Fate::default(),
                 None => Fate::draw(&self.faults, &mut rng),
             };
-            let left = process::run(&env, (self.over)(disk.clone()), &fate, undisturbed, &mut rng)?;
+            let world =
+                World { disk: (self.over)(disk.clone()), executor: executor.clone(), fair: undisturbed };
+            let left = process::run(&env, world, &fate, &mut rng)?;
             note(&mut coverage, &left, fate.power_cut);
             // What a job that has ended in good order has done is durable.
             let power_cut = match &left.ended {
                 Ended::Died(_) => fate.power_cut,
                 Ended::Orderly(_) => !undisturbed && rng.one_in(2),
-                Ended::Failed(_) => false,
+                Ended::Failed(_) | Ended::Abandoned => false,
             };
             if power_cut {
                 disk = disk.crash_image(rng.next());
-            } else if !undisturbed {
+            } else if !undisturbed && !matches!(left.ended, Ended::Abandoned) {
                 disk = disk.kill_image();
             }
             let summary = match left.ended {
@@ -197,7 +201,7 @@ impl Simulation {
                     return Err(Violation::Failed { error: format!("ended {}", summary.state) });
                 }
                 Ended::Failed(error) => return Err(Violation::Failed { error: error.to_string() }),
-                Ended::Died(_) => None,
+                Ended::Died(_) | Ended::Abandoned => None,
             };
             watch(&disk, power_cut).map_err(|what| Violation::Left { what })?;
             if summary.is_none()
@@ -258,6 +262,7 @@ fn note(coverage: &mut Coverage, left: &Left, power_cut: bool) {
             _ => "finished",
         },
         Ended::Failed(_) => "failed",
+        Ended::Abandoned => "abandoned",
         Ended::Died(crash) => {
             coverage.death(*crash, power_cut);
             "died"

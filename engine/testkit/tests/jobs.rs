@@ -53,9 +53,12 @@ fn assert_ruling_34(covered: &Coverage) {
         ("death in", &["remove", "remove directory", "create directory", "list", "sync directory", "stat"]),
         ("death in", &["resolve", "lock", "no operation"]),
         ("died by", &["kill", "power cut"]),
-        ("told", &["checkpoint", "full checkpoint", "suspend", "stop", "cancel", "subtask failure"]),
+        (
+            "told",
+            &["checkpoint", "full checkpoint", "suspend", "stop", "cancel", "abandon", "subtask failure"],
+        ),
         ("told", &["start from a path"]),
-        ("ended", &["finished", "stopped", "canceled", "failed", "died"]),
+        ("ended", &["finished", "stopped", "canceled", "abandoned", "failed", "died"]),
     ];
     let faults = ["before ENOSPC", "before EIO", "after ENOSPC", "after EIO", "short ENOSPC", "short EIO"];
     for (group, names) in kinds.into_iter().chain([("fault", &faults[..])]) {

@@ -197,6 +197,13 @@ fn ms_071_kills_while_a_checkpoint_is_written() {
     let mut running = place.start(&job);
     running.started();
     let last = newest(&place);
+    // The kills may have come before all was read for the first time.
+    let bytes = |side| {
+        place.files("out", side).iter().filter_map(|file| Some(fs::metadata(file).ok()?.len())).sum::<u64>()
+    };
+    wait_for("all lines to be written", || {
+        (bytes(Side::Visible) + bytes(Side::Hidden) >= text.len() as u64).then_some(())
+    });
     wait_for("another checkpoint", || (place.checkpoints("ck").pop()?.1 != last).then_some(()));
     running.signal("TERM");
     running.wait().well();

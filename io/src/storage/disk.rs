@@ -94,7 +94,13 @@ impl Storage for DiskStorage {
     }
 
     fn remove(&self, path: &Path) -> Result<()> {
-        fs::remove_file(path).map_err(|e| StorageError::not_done("remove", path, e))
+        fs::remove_file(path).map_err(|error| {
+            // Some systems say of a directory that removing it as a file is not permitted.
+            let dir = error.kind() == ErrorKind::PermissionDenied
+                && fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+            let error = if dir { ErrorKind::IsADirectory.into() } else { error };
+            StorageError::not_done("remove", path, error)
+        })
     }
 
     fn remove_dir(&self, path: &Path) -> Result<()> {

@@ -105,7 +105,8 @@ pub trait Storage: Send + Sync + 'static {
     /// success; after an error either may be there.
     fn publish(&self, path: &Path, bytes: &[u8]) -> Result<()>;
 
-    /// Removes a file. `ErrorKind::NotFound` when there is none.
+    /// Removes a file; of a link the link itself. `ErrorKind::NotFound` when there is none, `ErrorKind::IsADirectory`
+    /// for a directory, which is left alone.
     fn remove(&self, path: &Path) -> Result<()>;
 
     /// Removes an empty directory.
@@ -152,23 +153,27 @@ pub fn read_all(storage: &dyn Storage, path: &Path) -> Result<Vec<u8>> {
     }
 }
 
-/// Removes a directory with everything in it; fine when it does not exist.
+/// Removes what is at a path, of a directory everything in it; fine when there is nothing. A link is removed itself and
+/// never followed: what it leads to is outside of the tree.
 ///
 /// # Errors
-/// Those of [`Storage::list`], [`Storage::remove`] and [`Storage::remove_dir`].
-pub fn remove_tree(storage: &dyn Storage, dir: &Path) -> Result<()> {
-    let entries = match storage.list(dir) {
+/// Those of [`Storage::remove`], [`Storage::list`] and [`Storage::remove_dir`].
+pub fn remove_tree(storage: &dyn Storage, path: &Path) -> Result<()> {
+    // Only what refuses this is a directory: a listing says of a link what it leads to.
+    match storage.remove(path) {
+        Ok(()) => return Ok(()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        other => other?,
-    };
-    for entry in entries {
-        let path = dir.join(&entry.name);
+        Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => {}
+        Err(error) => return Err(error),
+    }
+    for entry in storage.list(path)? {
+        let path = path.join(&entry.name);
         match entry.kind {
             Kind::Dir => remove_tree(storage, &path)?,
             Kind::File | Kind::Other => storage.remove(&path)?,
         }
     }
-    storage.remove_dir(dir)
+    storage.remove_dir(path)
 }
 
 /// Why a file cannot be cut to `len`.

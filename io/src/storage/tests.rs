@@ -198,7 +198,7 @@ fn removal(storage: &dyn Storage, dir: &Path) {
     let error = storage.remove(&dir.join("a")).unwrap_err();
     assert_eq!((error.kind(), error.operation), (ErrorKind::NotFound, "remove"));
     storage.create_dir_all(&dir.join("d")).unwrap();
-    assert!(storage.remove(&dir.join("d")).is_err());
+    assert_eq!(storage.remove(&dir.join("d")).unwrap_err().kind(), ErrorKind::IsADirectory);
 }
 
 fn directories(storage: &dyn Storage, dir: &Path) {

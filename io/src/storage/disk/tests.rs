@@ -1,6 +1,6 @@
 use super::*;
 use crate::error::Outcome;
-use crate::storage::read_all;
+use crate::storage::{read_all, remove_tree};
 
 /// The way of file systems that cannot rename without replacing.
 #[test]
@@ -84,4 +84,24 @@ fn temporaries_left_by_a_process_of_the_same_number_are_stepped_over() {
     assert!(name.starts_with(".m.") && name.ends_with(".tmp"), "{name}");
     let (_, other) = create_temporary(&path).unwrap();
     assert_ne!(temp, other);
+}
+
+/// What links lead to is outside of a tree that is removed, be it the tree's own name that is one.
+#[test]
+fn removing_a_tree_removes_links_and_never_follows_them() {
+    let temp = tempfile::tempdir().unwrap();
+    let (outside, tree, alias) =
+        (temp.path().join("outside"), temp.path().join("tree"), temp.path().join("alias"));
+    let storage = DiskStorage::new();
+    storage.create_dir_all(&outside.join("below")).unwrap();
+    storage.create_dir_all(&tree.join("deep")).unwrap();
+    storage.create(&outside.join("kept")).unwrap().append(b"x").unwrap();
+    for link in [tree.join("link"), tree.join("deep/link"), alias.clone()] {
+        std::os::unix::fs::symlink(&outside, link).unwrap();
+    }
+    remove_tree(&storage, &tree).unwrap();
+    remove_tree(&storage, &alias).unwrap();
+    let left = |dir: &Path| fs::read_dir(dir).unwrap().count();
+    assert_eq!((left(temp.path()), left(&outside)), (1, 2));
+    assert_eq!(read_all(&storage, &outside.join("kept")).unwrap(), b"x");
 }

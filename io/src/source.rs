@@ -99,8 +99,12 @@ pub trait Source: Clone + Send + 'static {
     /// [`Class::Data`](crate::error::Class::Data) for input that cannot be read, else a restartable one.
     fn poll(&mut self, out: &mut impl Emit<Self::Out>) -> Result<Poll, ConnectorError>;
 
-    /// Where each split of this subtask stands; finished splits are left out.
-    fn snapshot(&mut self) -> Vec<Self::Split>;
+    /// Where each split of this subtask stands; finished splits are left out. What the positions leave behind must be
+    /// as durable as they will be.
+    ///
+    /// # Errors
+    /// The attempt fails, and the checkpoint with it.
+    fn snapshot(&mut self) -> Result<Vec<Self::Split>, ConnectorError>;
 
     /// Checkpoint `id` is complete: everything before its positions will never be asked for again.
     fn completed(&mut self, _id: CheckpointId) {}

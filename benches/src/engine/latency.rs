@@ -45,8 +45,8 @@ impl Source for Paced {
         })
     }
 
-    fn snapshot(&mut self) -> Vec<u64> {
-        vec![self.next]
+    fn snapshot(&mut self) -> Result<Vec<u64>, ConnectorError> {
+        Ok(vec![self.next])
     }
 }
 

@@ -142,7 +142,7 @@ impl<S: Source, P: Stage<S::Out>> Control for Head<S, P> {
     fn signal(&mut self, signal: &mut Signal<'_>) -> Result<(), Error> {
         self.below.signal(signal)?;
         match signal {
-            Signal::Barrier(_, parts) => self.snapshot(parts),
+            Signal::Barrier(_, parts) => self.snapshot(parts)?,
             Signal::Complete(permit) => self.source.completed(permit.checkpoint()),
             _ => {}
         }
@@ -159,8 +159,9 @@ impl<S: Source, P: Stage<S::Out>> Control for Head<S, P> {
 }
 
 impl<S: Source, P> Head<S, P> {
-    fn snapshot(&mut self, parts: &mut SnapshotParts) {
-        let splits = self.source.snapshot();
+    fn snapshot(&mut self, parts: &mut SnapshotParts) -> Result<(), Error> {
+        let splits = self.source.snapshot()?;
         parts.list::<S::Split>(self.id, &splits);
+        Ok(())
     }
 }

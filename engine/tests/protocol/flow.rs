@@ -104,8 +104,8 @@ impl Source for Dripping {
         Ok(Poll::More)
     }
 
-    fn snapshot(&mut self) -> Vec<u64> {
-        vec![self.0]
+    fn snapshot(&mut self) -> Result<Vec<u64>, ConnectorError> {
+        Ok(vec![self.0])
     }
 }
 

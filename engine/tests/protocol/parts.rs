@@ -98,8 +98,8 @@ impl Source for Fed {
         Ok(if allowed > self.last { Poll::Done } else { Poll::Idle(None) })
     }
 
-    fn snapshot(&mut self) -> Vec<u64> {
-        self.position.into_iter().collect()
+    fn snapshot(&mut self) -> Result<Vec<u64>, ConnectorError> {
+        Ok(self.position.into_iter().collect())
     }
 
     fn completed(&mut self, id: CheckpointId) {

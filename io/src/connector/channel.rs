@@ -223,8 +223,8 @@ impl<T: Record> Source for ChannelSource<T> {
         })
     }
 
-    fn snapshot(&mut self) -> Vec<()> {
-        Vec::new()
+    fn snapshot(&mut self) -> Result<Vec<()>, ConnectorError> {
+        Ok(Vec::new())
     }
 }
 

@@ -83,8 +83,8 @@ impl<T: Record + Sync> Source for Collection<T> {
         Ok(if self.left.is_empty() { Poll::Done } else { Poll::More })
     }
 
-    fn snapshot(&mut self) -> Vec<Range> {
-        self.left.clone()
+    fn snapshot(&mut self) -> Result<Vec<Range>, ConnectorError> {
+        Ok(self.left.clone())
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
             let splits = source.discover(&scene.context(0)).unwrap();
             source.open(scene.context(subtask), splits).unwrap();
             assert_eq!(source.poll(&mut out).unwrap(), Poll::More);
-            state.extend(source.snapshot());
+            state.extend(source.snapshot().unwrap());
         }
         assert_eq!(out.records.len(), 2048);
         let mut source = Collection::new(texts.clone());

@@ -106,7 +106,8 @@ impl DeadLetters {
             Some(end) => self.storage.append(&own, end)?,
             None => self.storage.create(&own)?,
         };
-        Ok(Written { present, file, dirty: false })
+        // An earlier attempt may have been killed before it synced what a replay does not write again.
+        Ok(Written { present, file, dirty: whole.is_some() })
     }
 }
 

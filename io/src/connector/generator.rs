@@ -151,8 +151,8 @@ where
         Ok(if self.left.is_empty() { Poll::Done } else { Poll::More })
     }
 
-    fn snapshot(&mut self) -> Vec<Range> {
-        self.left.clone()
+    fn snapshot(&mut self) -> Result<Vec<Range>, ConnectorError> {
+        Ok(self.left.clone())
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
                         break;
                     }
                 }
-                state.extend(source.snapshot());
+                state.extend(source.snapshot().unwrap());
             }
             out.records.extend(run(&Scene::new(3), &generator, state));
             out.records.sort_unstable();

@@ -68,7 +68,7 @@ impl Source for Shelves {
         Ok(Poll::More)
     }
 
-    fn snapshot(&mut self) -> Vec<(u64, u64)> {
-        self.left.clone()
+    fn snapshot(&mut self) -> Result<Vec<(u64, u64)>, ConnectorError> {
+        Ok(self.left.clone())
     }
 }

@@ -59,12 +59,12 @@ impl Source for Flawed {
         self.inner.poll(out)
     }
 
-    fn snapshot(&mut self) -> Vec<(u64, u64)> {
-        let now = self.inner.snapshot();
-        match self.last.replace(now.clone()) {
+    fn snapshot(&mut self) -> Result<Vec<(u64, u64)>, ConnectorError> {
+        let now = self.inner.snapshot()?;
+        Ok(match self.last.replace(now.clone()) {
             Some(last) if self.flaw == Flaw::Stale => last,
             _ => now,
-        }
+        })
     }
 }
 

@@ -79,14 +79,7 @@ struct Settings {
 enum State<F: Format> {
     Closed,
     Once(Box<Once<F>>),
-    Follow(Box<(Tail<F>, Common)>),
-}
-
-/// What both ways of reading need.
-struct Common {
-    bad: BadRecords,
-    /// What failed where no error can be returned.
-    failed: Option<ConnectorError>,
+    Follow(Box<(Tail<F>, BadRecords)>),
 }
 
 struct Once<F: Format> {
@@ -94,7 +87,7 @@ struct Once<F: Format> {
     reader: Reader<F>,
     /// Splits not begun, the next one last.
     waiting: Vec<FileSplit>,
-    common: Common,
+    bad: BadRecords,
 }
 
 impl<F: Format> Clone for FileSource<F> {
@@ -190,13 +183,17 @@ impl<F: Format> FileSource<F> {
 impl<F: Format> Once<F> {
     fn poll(&mut self, out: &mut impl Emit<F::Out>) -> Result<Poll, ConnectorError> {
         loop {
-            let mut reports = Reports { bad: &mut self.common.bad, counters: &self.cx.counters };
+            let mut reports = Reports { bad: &mut self.bad, counters: &self.cx.counters };
             match self.reader.turn(out, &mut reports)? {
                 Turn::More | Turn::Starved => return Ok(Poll::More),
                 Turn::Done | Turn::Replaced => {}
             }
             self.reader.stop();
-            let Some(split) = self.waiting.pop() else { return Ok(Poll::Done) };
+            let Some(split) = self.waiting.pop() else {
+                // Without checkpoints nothing asks for it later.
+                self.bad.sync()?;
+                return Ok(Poll::Done);
+            };
             let file = self.cx.storage.open(split.path())?;
             if !restore::unchanged(&*file, &split)? {
                 let at = split.path().display().to_string();
@@ -239,45 +236,36 @@ impl<F: Format> Source for FileSource<F> {
         let Settings { inputs, follow, interval, bad, .. } = self.settings.clone();
         let mut bad = BadRecords::new(bad, "source", inputs.clone());
         bad.open(cx.storage.clone(), cx.counters.clone(), cx.subtask);
-        let common = Common { bad, failed: None };
         self.state = if follow {
-            State::Follow(Box::new((Tail::new(cx, inputs, interval, reader, splits), common)))
+            State::Follow(Box::new((Tail::new(cx, inputs, interval, reader, splits), bad)))
         } else {
             let mut waiting = split::share(splits, cx.subtask, cx.parallelism);
             waiting.reverse();
-            State::Once(Box::new(Once { cx, reader, waiting, common }))
+            State::Once(Box::new(Once { cx, reader, waiting, bad }))
         };
         Ok(())
     }
 
     fn poll(&mut self, out: &mut impl Emit<F::Out>) -> Result<Poll, ConnectorError> {
-        let common = match &mut self.state {
-            State::Closed => return Ok(Poll::Done),
-            State::Once(once) => &mut once.common,
-            State::Follow(follow) => &mut follow.1,
-        };
-        if let Some(error) = common.failed.take() {
-            return Err(error);
-        }
         match &mut self.state {
             State::Closed => Ok(Poll::Done),
             State::Once(once) => once.poll(out),
-            State::Follow(follow) => follow.0.poll(out, &mut follow.1.bad),
+            State::Follow(follow) => follow.0.poll(out, &mut follow.1),
         }
     }
 
-    fn snapshot(&mut self) -> Vec<FileSplit> {
-        let (splits, common) = match &mut self.state {
-            State::Closed => return Vec::new(),
+    fn snapshot(&mut self) -> Result<Vec<FileSplit>, ConnectorError> {
+        let (splits, bad) = match &mut self.state {
+            State::Closed => return Ok(Vec::new()),
             State::Once(once) => {
                 let reading = once.reader.split();
                 let all = once.waiting.iter().cloned().chain(reading);
-                (all.filter(|split| split.left() > 0).collect(), &mut once.common)
+                (all.filter(|split| split.left() > 0).collect(), &mut once.bad)
             }
             State::Follow(follow) => (follow.0.snapshot(), &mut follow.1),
         };
         // What the positions leave behind must be as durable as they are.
-        common.failed = common.bad.sync().err();
-        splits
+        bad.sync()?;
+        Ok(splits)
     }
 }

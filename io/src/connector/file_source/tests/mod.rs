@@ -154,7 +154,7 @@ impl<F: Format<Out: Shown>> Running<F> {
     }
 
     pub fn snapshot(&mut self) -> Vec<FileSplit> {
-        self.subtasks.iter_mut().flat_map(Source::snapshot).collect()
+        self.subtasks.iter_mut().flat_map(|source| source.snapshot().unwrap()).collect()
     }
 
     /// All that was emitted so far, in the order of each subtask, subtask by subtask.

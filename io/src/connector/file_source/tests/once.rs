@@ -1,6 +1,7 @@
 //! Input that is read once.
 
 use super::*;
+use crate::storage::fault::{Fault, FaultStorage, Op};
 
 #[test]
 fn ms064_lines_come_out_byte_for_byte() {
@@ -255,6 +256,40 @@ fn dead_letters_in_front_of_a_snapshot_survive_a_power_cut() {
     running.drain().unwrap();
     let kept = file(&world, &world.path("bad/source-0.rejected"));
     running.snapshot();
+    for seed in 0..10 {
+        let after = World { storage: Arc::new(storage.crash_image(seed)), ..World::memory() };
+        assert_eq!(file(&after, &world.path("bad/source-0.rejected")), kept);
+    }
+}
+
+#[test]
+fn a_snapshot_whose_dead_letters_cannot_be_made_durable_fails_also_when_the_source_is_done() {
+    let memory = World::memory();
+    let faults = FaultStorage::new(memory.storage.clone());
+    let world = World { storage: Arc::new(faults.clone()), ..memory };
+    world.write("in", "far too long\nok\n");
+    let bad = BadRecordPolicy::DeadLetter(world.path("bad"));
+    let source = world.lines(&["in"]).max_record_size(5).bad_records(bad);
+    let mut running = Running::fresh(&world, &source, 1);
+    assert_eq!(running.poll(0).unwrap(), Poll::More);
+    faults.fail_every(Op::Sync, Some(Fault::Before(5)));
+    assert!(running.subtasks[0].snapshot().is_err(), "a checkpoint would rely on letters that may be lost");
+    assert!(running.drain().is_err(), "the end of input is the last chance without checkpoints");
+    assert!(running.subtasks[0].snapshot().is_err(), "also at the last barrier");
+}
+
+#[test]
+fn dead_letters_that_an_attempt_left_unsynced_are_durable_before_the_next_one_relies_on_them() {
+    let storage = MemoryStorage::new();
+    let world = World { storage: Arc::new(storage.clone()), ..World::memory() };
+    world.write("in", "far too long\nok\n");
+    let bad = BadRecordPolicy::DeadLetter(world.path("bad"));
+    let source = world.lines(&["in"]).max_record_size(5).bad_records(bad);
+    Running::fresh(&world, &source, 1).poll(0).unwrap();
+    let mut running = Running::fresh(&world, &source, 1);
+    running.poll(0).unwrap();
+    running.snapshot();
+    let kept = file(&world, &world.path("bad/source-0.rejected"));
     for seed in 0..10 {
         let after = World { storage: Arc::new(storage.crash_image(seed)), ..World::memory() };
         assert_eq!(file(&after, &world.path("bad/source-0.rejected")), kept);

@@ -1,7 +1,7 @@
 //! The ends of a job.
 
 use super::JobState;
-use super::ending::Ending;
+use super::ending::{Ending, warn_left};
 use super::handle::not_taken;
 use super::summary::Summary;
 use super::supervisor::Supervisor;
@@ -123,6 +123,7 @@ impl Supervisor {
             tracing::warn!(job = %self.parts.name, %error, "cleaning up checkpoints failed");
         }
         let recorded = store.end(end, self.parts.retention).map_err(Error::from);
+        let recorded = recorded.map(|left| warn_left(&self.parts.name, &left));
         if store.retained().is_empty() {
             self.parts.board.post(|posted| posted.last_checkpoint = None);
         }

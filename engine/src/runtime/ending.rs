@@ -2,8 +2,8 @@
 
 use super::summary::Summary;
 use crate::error::Error;
-use millstream_state::CheckpointStore;
 use millstream_state::checkpoint_store::{JobEnd, Retention};
+use millstream_state::{CheckpointStore, StateError};
 use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -28,9 +28,17 @@ impl Ending {
     /// The record cannot be written; the job is then not over.
     pub fn complete(self) -> Result<Over, Error> {
         if let Some(store) = &self.store {
-            store.lock().end(&JobEnd::Finished, self.retention)?;
+            let left = store.lock().end(&JobEnd::Finished, self.retention)?;
+            warn_left(&self.summary.job, &left);
         }
         Ok(Over(()))
+    }
+}
+
+/// What cannot be deleted now fails nobody.
+pub(super) fn warn_left(job: &str, left: &[StateError]) {
+    for error in left {
+        tracing::warn!(job, %error, "a checkpoint of the ended job stays until the next start deletes it");
     }
 }
 

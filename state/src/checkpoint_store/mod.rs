@@ -199,32 +199,60 @@ impl CheckpointStore {
     /// said so. A process that is killed before it can be started again, and [has nothing left to do](crate::recovery::Start::Conclude).
     /// The step needs not be durable: a power cut that undoes it costs no more than such a start.
     ///
+    /// Once the end is on record, what cannot be deleted, for instance because a subtask's file is still being written,
+    /// fails nothing: why is returned, and the next start deletes it.
+    ///
     /// # Errors
-    /// Those of the storage. A line that was to be finished is then not over; of another the next start deletes what is
-    /// left.
-    pub fn end(&mut self, end: &JobEnd, retention: Retention) -> Result<(), StateError> {
-        let Some(line_end) = line_end(end, retention) else { return Ok(()) };
+    /// Those of the storage: the end is not on record. A line that was to be finished is not over either while a
+    /// `_metadata` of it cannot be taken away.
+    pub fn end(&mut self, end: &JobEnd, retention: Retention) -> Result<Vec<StateError>, StateError> {
+        let Some(line_end) = line_end(end, retention) else { return Ok(Vec::new()) };
         let ended = self.lineage.ended(line_end);
         lineage::write(&*self.storage, &self.dir.lineage(), &ended)?;
+        let mut left = Vec::new();
+        match self.delete_done(&ended, &mut left) {
+            Err(error) if ended.end == LineEnd::Finished => return Err(error),
+            other => left.extend(other.err()),
+        }
+        self.lineage = ended;
+        Ok(left)
+    }
+
+    /// Deletes what an ended line has done with; what does not go is put into `left`, with the reason.
+    ///
+    /// # Errors
+    /// What is there cannot be seen, or a checkpoint stays that looks complete.
+    fn delete_done(&mut self, ended: &Lineage, left: &mut Vec<StateError>) -> Result<(), StateError> {
         // As found on disk, not as remembered: an earlier deletion may have failed.
         let mut done = observe::checkpoints(&*self.storage, &self.dir)?;
         done.retain(|f| {
             (ended.holds(f.id) || !f.complete) && ended.has_done_with(&self.dir.checkpoint(f.id))
         });
+        self.retained.retain(|kept| done.iter().all(|f| f.id != *kept));
         let last = done.iter().rposition(|f| f.complete).filter(|_| ended.end == LineEnd::Finished);
         let last = last.map(|at| done.remove(at).id);
+        let mut stays = None;
         for found in done {
-            remove::remove(&*self.storage, &self.dir, found.id)?;
-            self.retained.retain(|kept| *kept != found.id);
+            if let Err(error) = remove::remove(&*self.storage, &self.dir, found.id) {
+                let metadata = self.dir.checkpoint(found.id).join(METADATA_FILE);
+                // Whether it still looks complete is what counts.
+                if found.complete && observe::exists(&*self.storage, &metadata).unwrap_or(true) {
+                    stays = Some(error.into());
+                } else {
+                    left.push(error.into());
+                }
+            }
+        }
+        if let Some(error) = stays {
+            return Err(error);
         }
         if let Some(last) = last {
-            remove::remove_data(&*self.storage, &self.dir, last)?;
+            let data = remove::remove_data(&*self.storage, &self.dir, last);
+            left.extend(data.err().map(StateError::from));
             remove::unpublish(&*self.storage, &self.dir.checkpoint(last))?;
-            // It is over; an empty directory is nobody's harm.
+            // It is over; a directory without metadata is nobody's harm.
             let _ = self.storage.remove_dir(&self.dir.checkpoint(last));
-            self.retained.clear();
         }
-        self.lineage = ended;
         Ok(())
     }
 

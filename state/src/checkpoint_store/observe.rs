@@ -38,7 +38,7 @@ pub(super) fn checkpoints(storage: &dyn Storage, dir: &JobDir) -> Result<Vec<Fou
     Ok(found)
 }
 
-fn exists(storage: &dyn Storage, path: &Path) -> Result<bool, StateError> {
+pub(super) fn exists(storage: &dyn Storage, path: &Path) -> Result<bool, StateError> {
     match storage.stat(path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),

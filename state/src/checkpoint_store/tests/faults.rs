@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::recovery::{Reason, Start};
-use millstream_io::storage::fault::{Fault, FaultStorage};
+use millstream_io::storage::fault::{Fault, FaultStorage, Op};
 
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
@@ -123,11 +123,33 @@ fn ruling_02_the_line_goes_on_exactly_when_its_end_was_an_error() {
             let new_run = Start::Empty(Reason::NewRunAfterFinish);
             match ended {
                 Err(_) => assert_eq!(start.snapshot(), Some(&*newest), "{context}: {start}"),
-                Ok(()) => assert_eq!(start, new_run, "{context}"),
+                Ok(_) => assert_eq!(start, new_run, "{context}"),
             }
             let resumed = matches!(start, Start::Resume(_) | Start::Conclude(_));
             seen = if resumed { (seen.0 + 1, seen.1) } else { (seen.0, seen.1 + 1) };
         }
     }
     assert!(seen.0 >= 10 && seen.1 >= 2, "{seen:?}");
+}
+
+/// A file that a subtask is still writing keeps its directory from being deleted: the end stands all the same, and the
+/// next start deletes what was left.
+#[test]
+fn what_cannot_be_deleted_at_the_end_fails_nothing_and_goes_at_the_next_start() {
+    const ENOTEMPTY: i32 = 39;
+    for how in [JobEnd::Finished, JobEnd::Canceled] {
+        let memory = MemoryStorage::new();
+        let storage = FaultStorage::new(Arc::new(memory.clone()));
+        let mut store = start(&storage);
+        run(&mut store, 1..=2);
+        attempt(&store, CheckpointId(3)).unwrap();
+        storage.fail_every(Op::RemoveDir, Some(Fault::Before(ENOTEMPTY)));
+        let left = store.end(&how, Retention::default()).unwrap();
+        assert!(left.iter().any(|error| error.to_string().contains("/chk-3")), "{how:?}: {left:?}");
+        assert!(store.retained().is_empty(), "{how:?}");
+        drop(store);
+        storage.fail_every(Op::RemoveDir, None);
+        drop(start(&storage));
+        assert!(tree(&memory).iter().all(|name| !name.starts_with("chk-")), "{how:?}: {:?}", tree(&memory));
+    }
 }

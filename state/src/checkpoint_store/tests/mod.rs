@@ -97,7 +97,7 @@ pub(super) fn run(store: &mut CheckpointStore, ids: impl IntoIterator<Item = u64
 
 /// The job ends, and with it its process.
 pub(super) fn end(mut store: CheckpointStore, end: &JobEnd, retention: Retention) -> Result<(), StateError> {
-    store.end(end, retention)
+    store.end(end, retention).map(drop)
 }
 
 /// Reads everything that a snapshot holds and compares it with what was written for its number.

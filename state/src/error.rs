@@ -100,6 +100,12 @@ pub enum StateError {
     Mismatch(Mismatch),
 }
 
+/// Whether a file that should be there is gone or has become something else, which no second try mends.
+fn is_damage(error: &StorageError) -> bool {
+    use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory | IsADirectory)
+}
+
 /// An error in the parts that a message is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parts {
@@ -133,6 +139,8 @@ impl StateError {
     pub fn class(&self) -> Class {
         match self {
             Self::Storage(_) | Self::Incomplete { .. } | Self::Released { .. } => Class::Restart,
+            // A disk that cannot be read at the moment says nothing about the checkpoint (ruling 8).
+            Self::DataFile { source, .. } if !is_damage(source) => Class::Restart,
             Self::Completed { .. } | Self::Unsettled { .. } => Class::Fatal,
             Self::Schema { .. } => Class::Data,
             Self::Unusable(_)

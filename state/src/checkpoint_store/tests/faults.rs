@@ -153,3 +153,26 @@ fn what_cannot_be_deleted_at_the_end_fails_nothing_and_goes_at_the_next_start() 
         assert!(tree(&memory).iter().all(|name| !name.starts_with("chk-")), "{how:?}: {:?}", tree(&memory));
     }
 }
+
+/// Rulings 1 and 8: a disk that cannot be read when a job restarts costs an attempt and no more; a checkpoint that is
+/// gone is one to refuse.
+#[test]
+fn ruling_08_an_unreadable_disk_is_restartable_and_a_missing_checkpoint_is_not() {
+    use millstream_io::error::Class;
+    let storage = FaultStorage::new(Arc::new(MemoryStorage::new()));
+    let mut store = start(&storage);
+    run(&mut store, [10]);
+    let dir = store.checkpoint_dir(CheckpointId(10));
+    for op in [Op::Open, Op::Read, Op::Stat] {
+        storage.fail_every(op, Some(Fault::Before(EIO)));
+        let error = store.latest().unwrap_err();
+        assert_eq!(error.class(), Class::Restart, "{op:?}: {error}");
+        assert_eq!(verify(&storage, &dir).unwrap_err().class(), Class::Restart, "{op:?}");
+        storage.fail_every(op, None);
+    }
+    let newest = store.latest().unwrap().unwrap();
+    storage.remove(&dir.join(&*newest.metadata.files[0].name)).unwrap();
+    assert_eq!(verify(&storage, &dir).unwrap_err().class(), Class::Refuse);
+    storage.remove(&dir.join(METADATA_FILE)).unwrap();
+    assert_eq!(store.latest().unwrap_err().class(), Class::Refuse);
+}

@@ -144,13 +144,14 @@ impl Storage for DiskStorage {
         let mut entries = Vec::new();
         for entry in fs::read_dir(dir).map_err(failed)? {
             let entry = entry.map_err(failed)?;
-            let kind = match entry.file_type().map_err(failed)? {
+            let found = entry.file_type().map_err(failed)?;
+            let kind = match found {
                 t if t.is_symlink() => fs::metadata(entry.path()).map_or(Kind::Other, |found| kind(&found)),
                 t if t.is_dir() => Kind::Dir,
                 t if t.is_file() => Kind::File,
                 _ => Kind::Other,
             };
-            entries.push(Entry { name: entry.file_name(), kind });
+            entries.push(Entry { name: entry.file_name(), kind, link: found.is_symlink() });
         }
         Ok(entries)
     }

@@ -48,8 +48,10 @@ pub struct Stat {
 pub struct Entry {
     /// Its name, without the directory.
     pub name: std::ffi::OsString,
-    /// What it is.
+    /// What it is; of a link, what it leads to.
     pub kind: Kind,
+    /// Whether it is a symbolic link.
+    pub link: bool,
 }
 
 /// A file open for reading.

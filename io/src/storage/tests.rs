@@ -206,8 +206,11 @@ fn directories(storage: &dyn Storage, dir: &Path) {
     storage.create_dir_all(&deep).unwrap();
     storage.create_dir_all(&deep).unwrap();
     put(storage, &deep.join("f"), b"x");
-    assert_eq!(storage.list(&dir.join("a")).unwrap(), [Entry { name: "b".into(), kind: Kind::Dir }]);
-    assert_eq!(storage.list(&deep).unwrap(), [Entry { name: "f".into(), kind: Kind::File }]);
+    assert_eq!(
+        storage.list(&dir.join("a")).unwrap(),
+        [Entry { name: "b".into(), kind: Kind::Dir, link: false }]
+    );
+    assert_eq!(storage.list(&deep).unwrap(), [Entry { name: "f".into(), kind: Kind::File, link: false }]);
     assert_eq!(storage.stat(&deep).unwrap().kind, Kind::Dir);
     assert_eq!(storage.remove_dir(&deep).unwrap_err().kind(), ErrorKind::DirectoryNotEmpty);
     remove_tree(storage, &dir.join("a")).unwrap();

@@ -10,7 +10,8 @@ use std::time::Duration;
 /// Options that the bundled jobs have in common.
 #[derive(Args, Clone, Debug, PartialEq)]
 pub struct Common {
-    /// File or directory to read; may be given several times. Of a directory: the regular files in it and below.
+    /// File or directory to read; may be given several times. Of a directory: the regular files in it and
+    /// below, without symbolic links and names that begin with a dot.
     #[arg(long = "input", value_name = "PATH", required = true)]
     pub inputs: Vec<PathBuf>,
 

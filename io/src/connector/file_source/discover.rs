@@ -5,7 +5,6 @@ use super::split::{FileSplit, places};
 use crate::error::{Class, ConnectorError};
 use crate::format::{BOM, Borders, Format};
 use crate::storage::{Kind, ReadFile, Storage};
-use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +23,7 @@ pub(in crate::connector) struct Found {
 }
 
 /// The files that the inputs stand for: each that is a file, and of each directory the regular files in it and
-/// below, names that begin with a dot left out. By path, each path once.
+/// below, names that begin with a dot and symbolic links left out. By path, each path once.
 ///
 /// An input that is not there is an error that names it; files that come and go in directories meanwhile are not.
 pub(super) fn files(storage: &dyn Storage, inputs: &[PathBuf]) -> Result<Vec<Found>, ConnectorError> {
@@ -67,33 +66,26 @@ fn add(storage: &dyn Storage, input: &Path, found: &mut Vec<Found>) -> crate::st
     let stat = storage.stat(&path)?;
     match stat.kind {
         Kind::File => found.push(Found { path, inode: stat.inode, len: stat.len }),
-        Kind::Dir => walk(storage, &path, &mut HashSet::from([stat.inode]), found)?,
+        Kind::Dir => walk(storage, &path, found)?,
         Kind::Other => return Ok(false),
     }
     Ok(true)
 }
 
-/// Adds the files in and below `dir`; `above` keeps links from leading in circles.
-fn walk(
-    storage: &dyn Storage,
-    dir: &Path,
-    above: &mut HashSet<u64>,
-    found: &mut Vec<Found>,
-) -> crate::storage::Result<()> {
+/// Adds the files in and below `dir`. What a link leads to is not in it: it may be read under its own name as well, or
+/// be a directory above.
+fn walk(storage: &dyn Storage, dir: &Path, found: &mut Vec<Found>) -> crate::storage::Result<()> {
     let Some(entries) = unless_gone(storage.list(dir))? else { return Ok(()) };
     for entry in entries {
-        if entry.name.as_encoded_bytes().starts_with(b".") {
+        if entry.link || entry.name.as_encoded_bytes().starts_with(b".") {
             continue;
         }
         let path = dir.join(&entry.name);
         let Some(stat) = unless_gone(storage.stat(&path))? else { continue };
         match stat.kind {
             Kind::File => found.push(Found { path, inode: stat.inode, len: stat.len }),
-            Kind::Dir if above.insert(stat.inode) => {
-                walk(storage, &path, above, found)?;
-                above.remove(&stat.inode);
-            }
-            Kind::Dir | Kind::Other => {}
+            Kind::Dir => walk(storage, &path, found)?,
+            Kind::Other => {}
         }
     }
     Ok(())

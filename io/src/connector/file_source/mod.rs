@@ -25,7 +25,10 @@ use std::time::Duration;
 use tail::Tail;
 use window::BUFFER;
 
-/// Reads files, or the files in and below directories (names that begin with a dot left out), as lines or as CSV.
+/// Reads files, or the regular files in and below directories, as lines or as CSV.
+///
+/// In a directory names that begin with a dot are left out, and so are symbolic links: what they lead to would be read
+/// twice, or lie outside. A link that is itself given as an input is followed.
 ///
 /// **Once** (the default): the input is what is there at the start, and ends. Large files are divided into stretches
 /// that begin and end between records, so that all subtasks have about the same number of bytes to read, even of one

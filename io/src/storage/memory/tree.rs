@@ -249,6 +249,7 @@ impl Names {
             .map(|(name, node)| Entry {
                 name: name.clone(),
                 kind: if let Node::Dir(_) = node { Kind::Dir } else { Kind::File },
+                link: false,
             })
             .collect())
     }

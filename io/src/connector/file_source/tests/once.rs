@@ -295,3 +295,24 @@ fn dead_letters_that_an_attempt_left_unsynced_are_durable_before_the_next_one_re
         assert_eq!(file(&after, &world.path("bad/source-0.rejected")), kept);
     }
 }
+
+#[test]
+fn links_in_a_directory_are_left_out_and_one_that_is_given_is_followed() {
+    let world = World::disk();
+    world.write("in/deep/a", "one\n");
+    world.write("out", "two\n");
+    for (to, name) in [
+        ("deep/a", "in/file"),
+        ("deep", "in/dir"),
+        ("..", "in/loop"),
+        ("../out", "in/outside"),
+        ("in", "link"),
+    ] {
+        std::os::unix::fs::symlink(to, world.path(name)).unwrap();
+    }
+    assert_eq!(all(&world, &world.lines(&["in"])), ["one"]);
+    assert_eq!(all(&world, &world.lines(&["link", "in/outside"])), ["one", "two"]);
+    let mut running = Running::fresh(&world, &world.lines(&["link"]).follow(true), 1);
+    running.drain().unwrap();
+    assert_eq!(running.take(), ["one"]);
+}

@@ -81,7 +81,7 @@ impl<T: Record> Segment<T> {
     pub fn single(hash: u64, record: T::Ref<'_>) -> Self {
         let need = Cursor::<T>::need(T::Wire::size(T::to_wire(record)));
         let mut writer = Writer::closed();
-        writer.open(Self::allocate(need));
+        writer.open_any(Self::allocate(need));
         let written = writer.push(hash, record);
         assert!(written, "a segment made for a record holds it");
         writer.take(Self::none())
@@ -344,8 +344,14 @@ impl<T: Record> Writer<T> {
         self.segment.capacity == 0
     }
 
-    /// Opens `next` for writing, its old content forgotten. What was open before is dropped with its rows.
+    /// Opens `next` for writing, its old content forgotten. What was open before is dropped with its rows. A segment that
+    /// [is large](Segment::is_large) is not opened, as offsets in it would not fit: the writer is closed then.
     pub fn open(&mut self, next: Segment<T>) {
+        self.open_any(if next.is_large() { Segment::none() } else { next });
+    }
+
+    /// Opens also a large segment, for one row.
+    fn open_any(&mut self, next: Segment<T>) {
         self.segment = next;
         self.segment.clear();
         self.cursor = Cursor::new(&self.segment);

@@ -109,7 +109,8 @@ impl<T: Record> Gate<T> {
 
 fn bytes<T: Record>(item: &Item<T, Event>) -> usize {
     match item {
-        Item::Segment(segment) => segment.bytes(),
+        // What it takes of memory, however little is in it.
+        Item::Segment(segment) => segment.capacity(),
         Item::Event(_) => 0,
     }
 }

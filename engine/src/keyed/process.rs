@@ -134,10 +134,12 @@ where
     S: Stage<U>,
 {
     #[inline(never)]
-    fn take(&mut self, segment: &Segment<T>, rows: Range<usize>) {
+    fn take(&mut self, segment: &Segment<T>, rows: Range<usize>) -> usize {
         let Self { state, key, f, fault, counters, below, .. } = self;
         let mut batch = Batch { segment, key, f, fault, counters, below, of: PhantomData };
+        let many = rows.len();
         batch::for_batch(state, rows, &mut batch);
+        many
     }
 
     fn finish(&mut self, rows: usize) -> bool {

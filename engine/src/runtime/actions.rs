@@ -25,6 +25,9 @@ impl Supervisor {
             }
             Action::MayFinish { subtasks, commit } => {
                 let message = if commit { Message::CommitAtEnd } else { Message::Close };
+                if let Some(attempt) = &mut self.attempt {
+                    attempt.told_to_finish += subtasks.len();
+                }
                 self.tell(&subtasks, &message);
             }
         }

@@ -47,11 +47,18 @@ pub(crate) struct Attempt {
     pub running: usize,
     /// Subtasks that came to their end of data before all were running: the coordinator does not know them yet.
     pub ended_early: Vec<SubtaskId>,
+    /// Subtasks that were told to finish.
+    pub told_to_finish: usize,
     pub committed: usize,
     pub closed: usize,
 }
 
 impl Attempt {
+    /// Whether all subtasks were told to finish: the attempt ends by itself.
+    pub(crate) fn is_finishing(&self) -> bool {
+        self.told_to_finish == self.len()
+    }
+
     /// Builds all subtasks and hands them to the driver.
     pub(crate) fn start(
         number: u64,
@@ -72,6 +79,7 @@ impl Attempt {
             acknowledged: vec![LineCounters::default(); seats.len()],
             running: 0,
             ended_early: Vec::new(),
+            told_to_finish: 0,
             committed: 0,
             closed: 0,
         };

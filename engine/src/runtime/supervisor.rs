@@ -314,6 +314,10 @@ impl Supervisor {
                 let ticket = self.ticket(Asked::Checkpoint(reply));
                 self.coordinate(Input::Request { ticket, kind: RequestKind::Checkpoint { full } });
             }
+            // The job ends by itself; should that fail, it is stopped after the restart.
+            Command::Stop { .. } if self.attempt.as_ref().is_some_and(Attempt::is_finishing) => {
+                self.held.push(command);
+            }
             Command::Stop { keep } => {
                 self.enter(JobState::Stopping);
                 let ticket = self.ticket(Asked::Stop { keep });

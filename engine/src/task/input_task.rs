@@ -165,16 +165,16 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
     }
 
     /// Takes rows of the open segment until it is read, a millisecond has passed, or there is overdraft (ruling 11).
-    fn rows(&mut self) -> Result<(), Error> {
+    fn rows(&mut self, now: Moment) -> Result<(), Error> {
         let Some((channel, segment, mut at)) = self.open.take() else { return Ok(()) };
         let rows = segment.rows();
-        self.pace.begin(self.core.clock.now());
+        self.pace.begin(now);
         while at < rows {
             let end = rows.min(at + self.pace.portion());
-            self.intake.take(&segment, at..end);
+            let taken = self.intake.take(&segment, at..end);
             self.core.fault.check()?;
-            let over = self.pace.passed(end - at, self.core.watch());
-            at = end;
+            let over = self.pace.passed(taken, self.core.watch());
+            at += taken;
             if at < rows && (over || !self.intake.ready()) {
                 self.open = Some((channel, segment, at));
                 return Ok(());
@@ -185,25 +185,29 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
     }
 
     /// Takes the next item of any channel.
-    fn next(&mut self) -> Result<Progress, Error> {
+    fn next(&mut self, now: Moment) -> Result<Progress, Error> {
         if self.open.is_some() {
-            self.rows()?;
+            self.rows(now)?;
             return Ok(Progress::Worked);
         }
         let aligner = &self.aligner;
-        match self.gate.poll(|channel| aligner.is_held(channel)) {
+        let input = self.gate.poll(|channel| aligner.is_held(channel));
+        if self.aligning.is_some() {
+            self.held()?;
+        }
+        match input {
             Input::Segment(channel, segment) => {
                 self.open = Some((channel, segment, 0));
-                self.rows()?;
+                self.rows(now)?;
             }
             Input::Event(channel, event) => self.event(channel, event)?,
-            Input::Held => self.held()?,
+            Input::Held => {}
             Input::Nothing => return self.idle(),
         }
         Ok(Progress::Worked)
     }
 
-    /// Held channels were emptied: is more standing aside than is allowed?
+    /// Held channels may have been emptied, whether others had something or not: does more stand aside than is allowed?
     fn held(&mut self) -> Result<(), Error> {
         let aside = self.gate.aside_bytes();
         if let Some((_, most)) = &mut self.aligning {
@@ -233,9 +237,15 @@ impl<T: Record, I: Intake<T>> Subtask for InputTask<T, I> {
             return Ok(Progress::Worked);
         }
         let messages = self.messages()?;
+        // Also when there is always input, or never room: time passes for sinks and for partial segments.
+        let now = self.core.clock.now();
+        let due = match self.core.phase {
+            Phase::Closed => None,
+            _ => self.core.tick(now, &mut self.intake)?,
+        };
         if !self.intake.ready() {
             let drained = self.core.drain_much(&mut self.intake)?;
-            return Ok(if messages || drained { Progress::Worked } else { Progress::Idle(None) });
+            return Ok(if messages || drained { Progress::Worked } else { Progress::Idle(due) });
         }
         match self.core.phase {
             Phase::Closed => Ok(Progress::Finished),
@@ -247,7 +257,7 @@ impl<T: Record, I: Intake<T>> Subtask for InputTask<T, I> {
             }
             _ => {
                 self.core.drain_some(&mut self.intake)?;
-                let progress = self.next()?;
+                let progress = self.next(now)?;
                 Ok(if messages { Progress::Worked } else { progress })
             }
         }

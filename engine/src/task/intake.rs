@@ -8,8 +8,8 @@ use std::ops::Range;
 
 /// Takes rows of a segment at a time, so that a keyed operator can hash and prefetch over a batch.
 pub(crate) trait Intake<T: Record>: Control + Send + 'static {
-    /// Processes these rows of the segment, in order.
-    fn take(&mut self, segment: &Segment<T>, rows: Range<usize>);
+    /// Processes these rows of the segment, in order. Returns how many: fewer when there is overdraft, and at least one.
+    fn take(&mut self, segment: &Segment<T>, rows: Range<usize>) -> usize;
 
     /// The input has ended: looks at about `rows` more of what is left and emits what is to be emitted, but ends where
     /// there is overdraft. Says whether that was all.
@@ -21,10 +21,15 @@ pub(crate) struct Rows<S>(pub S);
 
 impl<T: Record, S: Stage<T>> Intake<T> for Rows<S> {
     #[inline]
-    fn take(&mut self, segment: &Segment<T>, rows: Range<usize>) {
-        for row in segment.iter_from(rows.start).take(rows.len()) {
+    fn take(&mut self, segment: &Segment<T>, rows: Range<usize>) -> usize {
+        let many = rows.len();
+        for (done, row) in segment.iter_from(rows.start).take(many).enumerate() {
             self.0.emit_row(row);
+            if self.0.is_full() {
+                return done + 1;
+            }
         }
+        many
     }
 
     fn finish(&mut self, _: usize) -> bool {

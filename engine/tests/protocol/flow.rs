@@ -143,6 +143,29 @@ fn a_segment_that_is_not_full_waits_no_longer_than_the_buffer_timeout() {
     assert_eq!(log.take(), "op:1 op:2", "at once");
 }
 
+/// Also behind an exchange, where there is always more to read.
+#[test]
+fn a_segment_waits_no_longer_than_the_buffer_timeout_behind_a_busy_exchange_too() {
+    let (source, log) = (Fed::new(100_000), Log::default());
+    let env = env();
+    env.configure(|settings| {
+        settings.exchange.buffer_timeout = Duration::from_millis(100);
+        settings.exchange.segment_size = ByteSize(1024);
+    });
+    let few = env.source(source.clone()).name("in").rebalance().filter(|n| n % 100 == 0);
+    few.broadcast().apply(Watch::new("op", &log)).sink(CollectSink::new());
+    let mut hand = Hand::begin(&env, &MemoryStorage::new());
+    source.allow(2_000);
+    hand.run("in");
+    hand.step("rebalance");
+    hand.run("broadcast");
+    assert_eq!(log.take(), "", "one record, and more input");
+    hand.clock.advance(Duration::from_millis(100));
+    hand.step("rebalance");
+    hand.run("broadcast");
+    assert_eq!(log.take(), "op:100");
+}
+
 /// Every record goes to every subtask, in order.
 #[test]
 fn broadcast_reaches_every_subtask() {

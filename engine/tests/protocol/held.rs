@@ -7,14 +7,18 @@ use millstream::config::ByteSize;
 use millstream::{Env, JobState};
 use millstream_io::storage::MemoryStorage;
 
-/// Two sources into one subtask, over rings of four segments of 1 KiB each, and at most 64 KiB held back.
-fn uneven(log: &Log) -> (Env, Fed, Fed, millstream::connector::Collected<u64>) {
-    let (fast, slow) = (Fed::new(100_000), Fed::above(1_000_000, 10));
+/// Two sources into one subtask, over rings of segments of 1 KiB each, and at most 64 KiB held back.
+fn uneven(
+    log: &Log,
+    ring_segments: u32,
+    slow: u64,
+) -> (Env, Fed, Fed, millstream::connector::Collected<u64>) {
+    let (fast, slow) = (Fed::new(100_000), Fed::above(1_000_000, slow));
     let (sink, seen) = Logged::new(&Log::default());
     let env = env();
     env.configure(|settings| {
         settings.exchange.segment_size = ByteSize(1024);
-        settings.exchange.ring_segments = 4;
+        settings.exchange.ring_segments = ring_segments;
         settings.checkpointing.alignment_memory = ByteSize::kb(64);
     });
     let stream = env.source(slow.clone()).name("slow");
@@ -28,7 +32,7 @@ fn uneven(log: &Log) -> (Env, Fed, Fed, millstream::connector::Collected<u64>) {
 #[test]
 fn br_04_held_records_stand_aside_in_order_and_do_not_stop_their_sender() {
     let log = Log::default();
-    let (env, fast, slow, seen) = uneven(&log);
+    let (env, fast, slow, seen) = uneven(&log, 4, 10);
     let mut hand = Hand::begin(&env, &MemoryStorage::new());
     hand.trigger();
     fast.allow(5_000);
@@ -64,7 +68,7 @@ fn br_04_held_records_stand_aside_in_order_and_do_not_stop_their_sender() {
 #[test]
 fn br_04_more_than_the_limit_gives_the_checkpoint_up_and_loses_nothing() {
     let log = Log::default();
-    let (env, fast, slow, seen) = uneven(&log);
+    let (env, fast, slow, seen) = uneven(&log, 4, 10);
     env.configure(|settings| settings.checkpointing.tolerable_failed = 0);
     let mut hand = Hand::begin(&env, &MemoryStorage::new());
     hand.trigger();
@@ -92,4 +96,28 @@ fn br_04_more_than_the_limit_gives_the_checkpoint_up_and_loses_nothing() {
     slow.end();
     hand.finish().unwrap();
     assert_eq!(seen.len(), 100_010);
+}
+
+/// The limit holds also while a channel that is not held always has something: it is looked at after each of its
+/// segments.
+#[test]
+fn br_04_the_limit_is_kept_beside_a_busy_channel() {
+    let log = Log::default();
+    let (env, fast, slow, _) = uneven(&log, 64, 100_000);
+    let mut hand = Hand::begin(&env, &MemoryStorage::new());
+    slow.allow(8_000);
+    hand.run("slow");
+    hand.trigger();
+    fast.allow(100_000);
+    for _ in 0..60 {
+        hand.step("fast");
+        hand.step("union");
+    }
+    hand.turn();
+    let metrics = hand.control.metrics();
+    let record = metrics.checkpoints.history().next().unwrap();
+    let CheckpointStatus::Failed(CheckpointFailure::AlignmentLimit { held, limit }) = &record.status else {
+        panic!("{record:?}")
+    };
+    assert!(*limit == 64 << 10 && *held > *limit && *held <= *limit + 9 * 1024, "{held} of {limit}");
 }

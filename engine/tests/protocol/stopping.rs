@@ -117,3 +117,25 @@ fn a_checkpoint_of_which_nobody_knows_whether_it_is_there_ends_the_job() {
     assert_eq!((metrics.state, metrics.restarts), (JobState::Failed, 0));
     assert_eq!(hand.outcome().unwrap_err().class(), Class::Fatal);
 }
+
+/// A stop that comes when the subtasks have been told to finish has nothing left to stop: the job is finished.
+#[test]
+fn a_stop_that_comes_while_the_job_finishes_changes_nothing() {
+    let (disk, source, log) = (storage(), Fed::new(2), Log::default());
+    let (sink, seen) = Logged::new(&log);
+    source.allow(2);
+    let mut hand = Hand::begin(&job(&source, &sink), &disk);
+    source.end();
+    for _ in 0..20 {
+        if hand.completed().is_none() {
+            hand.run_all();
+            hand.work();
+            hand.turn();
+        }
+    }
+    assert_eq!(hand.completed().map(|id| id.0), Some(1), "the last checkpoint is there");
+    hand.control.stop().unwrap();
+    hand.turn();
+    assert_eq!(hand.finish().unwrap().state, JobState::Finished);
+    assert_eq!(seen.take(), [1, 2]);
+}

@@ -163,3 +163,14 @@ fn a_reused_segment_forgets_its_rows() {
 fn a_row_that_is_not_there_is_refused() {
     let _ = Segment::<u64>::single(0, 5).row(1);
 }
+
+#[test]
+fn a_large_segment_is_not_written_again() {
+    let text = "x".repeat(2 * MAX_CAPACITY);
+    let large = Segment::<String>::single(7, &text);
+    assert!(large.is_large());
+    let mut writer = Writer::<String>::closed();
+    writer.open(large);
+    assert!(writer.is_closed());
+    assert!(!writer.push(7, "a row beyond the first 64 KiB would have no offset"));
+}

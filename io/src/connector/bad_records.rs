@@ -56,8 +56,9 @@ pub struct BadRecord<'a> {
 /// `@<inode> <offset> <bytes> <path>:<line> (byte offset <offset>): <reason>`, then the record's own bytes, so many as
 /// the line says, then LF.
 ///
-/// A record's place is its identity: when a restart meets a bad record again that one of the directory's files of this
-/// name holds already, it is not written again, so every bad record is kept once, however often it was replayed. An
+/// A record is known again by inode, offset, length and first bytes: when a restart meets one again that an earlier
+/// attempt has left in one of the directory's files of this name, it is not written again, so every bad record is kept
+/// once, however often it was replayed, and another one at the same place of a replaced file is kept too. An
 /// entry may be seen before the checkpoint that covers it is complete; it is the same entry that a replay would write.
 /// [`BadRecords::sync`] before a position becomes part of a checkpoint makes sure that nothing in front of that
 /// position is lost in a power cut.

@@ -3,8 +3,9 @@
 use super::bad_records::{BadRecord, RawRecord};
 use super::place::Places;
 use crate::error::StorageError;
+use crate::record::hash_bytes;
 use crate::storage::{ReadFile, Result, Storage, WriteFile};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +19,20 @@ const LONGEST_HEAD: usize = 16 * 1024;
 /// Bytes copied at a time.
 const CHUNK: usize = 64 * 1024;
 
-/// Appends bad records to one subtask's file, each place once; see
+/// Bytes at the beginning of a record that tell it from another one at the same place.
+const PRINT: usize = 1024;
+
+/// What makes two entries the same one: an inode and an offset say where, but a file may be truncated or replaced, and
+/// an inode be used again; so the length and the first bytes belong to it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Identity {
+    file: u64,
+    offset: u64,
+    bytes: u64,
+    print: u64,
+}
+
+/// Appends bad records to one subtask's file, each once; see
 /// [`BadRecords`](super::bad_records::BadRecords) for the form.
 pub(super) struct DeadLetters {
     storage: Arc<dyn Storage>,
@@ -30,8 +44,9 @@ pub(super) struct DeadLetters {
 
 /// What is known once the first bad record has come.
 struct Written {
-    /// Places of all records that are kept already.
-    present: HashSet<(u64, u64)>,
+    /// What earlier attempts kept and this one has not met yet, how often each. This one reads no record twice, so what
+    /// it writes itself is never looked for.
+    earlier: HashMap<Identity, u32>,
     file: Box<dyn WriteFile>,
     dirty: bool,
 }
@@ -41,19 +56,18 @@ impl DeadLetters {
         Self { storage, dir: dir.to_owned(), name: name.to_owned(), subtask, written: None }
     }
 
-    /// Keeps a record unless its place is kept already.
+    /// Keeps a record unless an earlier attempt has.
     pub(super) fn keep(&mut self, record: &BadRecord<'_>, places: &mut Places) -> Result<()> {
         if self.written.is_none() {
             self.written = Some(self.begin()?);
         }
         let Some(written) = &mut self.written else { unreachable!("was set above") };
-        if written.present.contains(&(record.file, record.offset)) {
+        let identity = identity(record)?;
+        if let Some(times @ 1..) = written.earlier.get_mut(&identity) {
+            *times -= 1;
             return Ok(());
         }
-        let bytes = match record.raw {
-            RawRecord::Bytes(bytes) => bytes.len() as u64,
-            RawRecord::Stretch(_, bytes) => bytes,
-        };
+        let bytes = identity.bytes;
         let place = places.describe(record.file, record.offset);
         let what = format!("{place}: {}", record.reason).replace(['\n', '\r'], " ");
         let head = format!("@{} {} {bytes} {what}\n", record.file, record.offset);
@@ -68,7 +82,6 @@ impl DeadLetters {
                 written.file.append(b"\n")?;
             }
         }
-        written.present.insert((record.file, record.offset));
         Ok(())
     }
 
@@ -86,7 +99,7 @@ impl DeadLetters {
     fn begin(&self) -> Result<Written> {
         self.storage.create_dir_all(&self.dir)?;
         let own = self.dir.join(format!("{}-{}{SUFFIX}", self.name, self.subtask));
-        let mut present = HashSet::new();
+        let mut earlier = HashMap::new();
         let mut whole = None;
         for entry in self.storage.list(&self.dir)? {
             let name = entry.name.to_string_lossy();
@@ -96,7 +109,7 @@ impl DeadLetters {
                 .is_some_and(|(name, _)| name == self.name);
             if of_this_name {
                 let path = self.dir.join(&entry.name);
-                let end = entries(&*self.storage.open(&path)?, &mut present)?;
+                let end = entries(&*self.storage.open(&path)?, &mut earlier)?;
                 if path == own {
                     whole = Some(end);
                 }
@@ -107,36 +120,54 @@ impl DeadLetters {
             None => self.storage.create(&own)?,
         };
         // An earlier attempt may have been killed before it synced what a replay does not write again.
-        Ok(Written { present, file, dirty: whole.is_some() })
+        Ok(Written { earlier, file, dirty: whole.is_some() })
     }
 }
 
-/// Adds the places of all whole entries to `present`; returns where the last one ends.
-fn entries(file: &dyn ReadFile, present: &mut HashSet<(u64, u64)>) -> Result<u64> {
+/// Adds all whole entries to `earlier`; returns where the last one ends.
+fn entries(file: &dyn ReadFile, earlier: &mut HashMap<Identity, u32>) -> Result<u64> {
     let len = file.stat()?.len;
     let mut at = 0;
     let mut buffer = vec![0; LONGEST_HEAD];
     while at < len {
         let n = file.read_at(&mut buffer, at)?;
-        let Some((place, bytes)) = head(&buffer[..n]) else { break };
-        let end = at.saturating_add(bytes);
+        let Some((head, (from, offset, bytes))) = head(&buffer[..n]) else { break };
+        let raw = at + head;
+        let end = raw.saturating_add(bytes).saturating_add(1);
         if end > len {
             break;
         }
-        present.insert(place);
+        let identity = Identity { file: from, offset, bytes, print: print_of(file, raw, bytes)? };
+        *earlier.entry(identity).or_default() += 1;
         at = end;
     }
     Ok(at)
 }
 
-/// The place that the entry at the front of `bytes` is of, and the bytes of the whole entry.
-fn head(bytes: &[u8]) -> Option<((u64, u64), u64)> {
+fn identity(record: &BadRecord<'_>) -> Result<Identity> {
+    let BadRecord { file, offset, .. } = *record;
+    let (bytes, print) = match record.raw {
+        RawRecord::Bytes(raw) => (raw.len() as u64, hash_bytes(&raw[..raw.len().min(PRINT)])),
+        RawRecord::Stretch(open, bytes) => (bytes, print_of(open, offset, bytes)?),
+    };
+    Ok(Identity { file, offset, bytes, print })
+}
+
+/// The hash of the first of `bytes` bytes of a file that begin at `at`.
+fn print_of(file: &dyn ReadFile, at: u64, bytes: u64) -> Result<u64> {
+    let mut first = vec![0; usize::try_from(bytes).unwrap_or(PRINT).min(PRINT)];
+    let n = file.read_at(&mut first, at)?;
+    Ok(hash_bytes(&first[..n]))
+}
+
+/// Of the entry at the front of `bytes`: the bytes of its first line, and what that says: inode, offset, and bytes of
+/// the record.
+fn head(bytes: &[u8]) -> Option<(u64, (u64, u64, u64))> {
     let line = &bytes[..memchr::memchr(b'\n', bytes)?];
     let text = String::from_utf8_lossy(line.strip_prefix(b"@")?);
     let mut parts = text.splitn(4, ' ');
     let mut number = || parts.next()?.parse::<u64>().ok();
-    let (file, offset, raw) = (number()?, number()?, number()?);
-    Some(((file, offset), (line.len() as u64 + 2).saturating_add(raw)))
+    Some((line.len() as u64 + 1, (number()?, number()?, number()?)))
 }
 
 fn copy(from: &dyn ReadFile, mut offset: u64, mut bytes: u64, to: &mut dyn WriteFile) -> Result<()> {

@@ -287,3 +287,27 @@ fn many_files_that_grow_are_all_read() {
     want.sort();
     assert_eq!(running.sorted(), want);
 }
+
+#[test]
+fn a_bad_record_at_the_place_of_an_earlier_one_of_a_truncated_file_is_kept_too() {
+    for world in World::both() {
+        let bad = BadRecordPolicy::DeadLetter(world.path("bad"));
+        let source = world.lines(&["log"]).max_record_size(5).follow(true).bad_records(bad);
+        world.write("log", "first long\nok 1\n");
+        let mut running = Running::fresh(&world, &source, 1);
+        running.drain().unwrap();
+        // The same record again, by the same attempt; then, after a restart, another one.
+        for next in ["first long\n", "other long\n"] {
+            world.truncate("log");
+            running.look(&world);
+            world.write("log", next);
+            running.look(&world);
+            let state = running.snapshot();
+            running = Running::restored(&world, &source, 1, state);
+            running.drain().unwrap();
+        }
+        let kept = file(&world, &world.path("bad/source-0.rejected"));
+        let raw: Vec<_> = kept.lines().filter(|line| line.ends_with(" long")).collect();
+        assert_eq!(raw, ["first long", "first long", "other long"]);
+    }
+}

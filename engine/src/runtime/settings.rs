@@ -21,7 +21,7 @@ pub(super) fn task(settings: &Settings) -> TaskSettings {
 pub(super) fn write_options(settings: &Settings) -> WriteOptions {
     WriteOptions {
         inline_threshold: settings.checkpointing.data_inline_threshold.as_usize(),
-        write_buffer: settings.checkpointing.write_buffer_size.as_usize().max(64 << 10),
+        write_buffer: settings.checkpointing.write_buffer_size.as_usize(),
     }
 }
 
@@ -50,5 +50,22 @@ pub(super) fn retention(settings: &Settings) -> Retention {
         crate::config::Retention::NoExternalizedCheckpoints => Retention::NoExternalized,
         crate::config::Retention::DeleteOnCancellation => Retention::DeleteOnCancellation,
         crate::config::Retention::RetainOnCancellation => Retention::RetainOnCancellation,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ByteSize;
+
+    /// `execution.checkpointing.write-buffer-size` is 4kb unless it is set, and a small value counts as well as a large.
+    #[test]
+    fn the_write_buffer_is_as_large_as_configured() {
+        let mut settings = Settings::default();
+        assert_eq!(write_options(&settings).write_buffer, 4096);
+        for bytes in [1, 512, 1 << 20] {
+            settings.checkpointing.write_buffer_size = ByteSize(bytes);
+            assert_eq!(write_options(&settings).write_buffer as u64, bytes);
+        }
     }
 }

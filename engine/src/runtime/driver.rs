@@ -97,7 +97,4 @@ pub trait Driver: Send {
 
     /// Makes all subtasks stop after their current step, and waits until none runs any more.
     fn stop(&mut self);
-
-    /// The same without waiting, for a job that is abandoned.
-    fn abandon(&mut self);
 }

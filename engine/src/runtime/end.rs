@@ -49,9 +49,10 @@ impl Supervisor {
         self.end(JobState::Failed, Some(error));
     }
 
-    /// Stops everything as a crash would: commits nothing, deletes nothing.
+    /// Stops everything as a crash would: commits nothing, deletes nothing (ruling 4). The job's lock goes last, as the
+    /// death of a process has it: a new start must not run beside a subtask that is still in its last step.
     pub(super) fn abandoned(&mut self) {
-        self.parts.driver.abandon();
+        self.parts.driver.stop();
         self.attempt = None;
         if let Some(store) = &self.parts.store {
             store.lock().release();

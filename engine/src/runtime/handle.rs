@@ -107,6 +107,7 @@ impl JobControl {
     }
 
     /// Asks the job to end as dropping its handle does: as a crash would, nothing is committed and nothing deleted.
+    /// Returns at once. The job has ended, and can be started again, when every subtask is through with its present step.
     ///
     /// # Errors
     /// The job has ended.

@@ -49,6 +49,13 @@ impl ThreadDriver {
         }
     }
 
+    fn tell_to_stop(&self) {
+        self.stop.store(true, Ordering::Release);
+        for waker in &self.wakers {
+            waker.wake();
+        }
+    }
+
     /// Which thread runs which subtask. With a thread per core, subtask `i` of every task runs on core `i`, so that
     /// neighbours of a pipeline share one.
     fn crews(&self, seats: &[Seat]) -> Vec<Vec<usize>> {
@@ -112,24 +119,17 @@ impl Driver for ThreadDriver {
     }
 
     fn stop(&mut self) {
-        self.abandon();
+        self.tell_to_stop();
         for thread in self.running.drain(..) {
             // A panic of user code was caught in its cell; nothing else is told by the result.
             let _ = thread.join();
-        }
-    }
-
-    fn abandon(&mut self) {
-        self.stop.store(true, Ordering::Release);
-        for waker in &self.wakers {
-            waker.wake();
         }
     }
 }
 
 impl Drop for ThreadDriver {
     fn drop(&mut self) {
-        self.abandon();
+        self.tell_to_stop();
     }
 }
 

@@ -25,8 +25,4 @@ impl Driver for SimulationDriver {
     fn stop(&mut self) {
         self.0.lock().clear();
     }
-
-    fn abandon(&mut self) {
-        self.stop();
-    }
 }

@@ -44,10 +44,6 @@ impl Driver for ByHand {
     fn stop(&mut self) {
         self.0.lock().unwrap().clear();
     }
-
-    fn abandon(&mut self) {
-        self.stop();
-    }
 }
 
 /// A running job. Dropping it is what `kill -9` is: whatever was under way is gone.

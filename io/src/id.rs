@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-/// Number of a checkpoint of one job: starts at 1, grows by one with every attempt, never goes back (CP-13).
+/// Number of a checkpoint of one job: starts at 1, grows by one with every attempt, and never goes back while
+/// the job goes on (CP-13). A new run of a job whose checkpoints are deleted may start at 1 again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CheckpointId(pub u64);
 

@@ -51,7 +51,8 @@ impl CheckpointStore {
         self.lineage.line
     }
 
-    /// The id for the first checkpoint of this process: above all that were ever used (CP-13).
+    /// The id for the first checkpoint of this process: above all that something is left of (CP-13; see
+    /// [`recovery`](crate::recovery)).
     pub fn next_id(&self) -> CheckpointId {
         self.next_id
     }

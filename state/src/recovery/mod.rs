@@ -2,7 +2,11 @@
 //!
 //! Only the current line is chosen by itself, and of it the newest completed checkpoint, or none: if that one is
 //! damaged the start is refused, for output that a newer checkpoint has committed would otherwise be written again
-//! without a word (ruling 1). Whatever happens, ids go on above every number that was ever used (CP-13).
+//! without a word (ruling 1).
+//!
+//! Ids go on above every number that is found, above those before the recorded line's first, and above the snapshot
+//! that a start goes on from (CP-13). A number comes again only when nothing of it is left: a line that finished or was
+//! cancelled has its checkpoints deleted, and ids then begin again where that line's did, at 1 if it was the first.
 
 mod refusal;
 #[cfg(test)]
@@ -115,7 +119,7 @@ pub struct Plan {
     pub continues: Option<Lineage>,
     /// The number of the line that begins otherwise.
     pub new_line: u64,
-    /// The highest checkpoint number that was ever used here.
+    /// The highest checkpoint number that something is left of, or that is below the recorded line's first.
     pub highest: Option<CheckpointId>,
     /// What may be removed once the start is certain: unfinished attempts, and what an ended line left behind.
     pub leftovers: Vec<CheckpointId>,
@@ -218,7 +222,8 @@ fn common(facts: &Facts) -> Plan {
     }
 }
 
-/// Everything below the line's first id was used, too, though its directory may be gone.
+/// Everything below the line's first id was used, too, though its directory may be gone. Of the line itself only what is
+/// there is known.
 fn highest(facts: &Facts) -> Option<CheckpointId> {
     let found = facts.checkpoints.last().map(|c| c.id);
     let before = facts.lineage.as_ref().and_then(|l| l.first.0.checked_sub(1)).filter(|&n| n > 0);

@@ -74,7 +74,7 @@ impl<A: Clone> Coordinator<A> {
     }
 
     /// Ids go on from `id`, unless they are beyond it already: above the highest found anywhere in the job's
-    /// directory, so that no id is used twice (CP-13, ruling 2).
+    /// directory, so that nothing that is left is overwritten (CP-13, ruling 2).
     pub fn continue_from(&mut self, id: CheckpointId) {
         self.next_id = self.next_id.max(id);
     }

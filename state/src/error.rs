@@ -101,7 +101,7 @@ pub enum StateError {
 }
 
 /// Whether a file that should be there is gone or has become something else, which no second try mends.
-fn is_damage(error: &StorageError) -> bool {
+pub(crate) fn is_damage(error: &StorageError) -> bool {
     use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | IsADirectory)
 }

@@ -4,7 +4,7 @@
 use super::observe::{absolute, observe};
 use super::remove::{remove, remove_temporary};
 use super::{CheckpointStore, CommitPermit, load, verify};
-use crate::error::StateError;
+use crate::error::{StateError, is_damage};
 use crate::job_id::JobId;
 use crate::layout::JobDir;
 use crate::lineage::{self, Lineage};
@@ -281,7 +281,7 @@ fn is_own(dir: &JobDir, snapshot: &Path) -> bool {
 /// be read at the moment says nothing about the checkpoint.
 fn explain(storage: &dyn Storage, dir: &JobDir, plan: &Plan, cause: StateError) -> StateError {
     let (Start::Resume(snapshot) | Start::Conclude(snapshot)) = &plan.start else { return cause };
-    if matches!(&cause, StateError::DataFile { source, .. } if source.kind() != ErrorKind::NotFound) {
+    if matches!(&cause, StateError::DataFile { source, .. } if !is_damage(source)) {
         return cause;
     }
     let cause = Box::new(cause);

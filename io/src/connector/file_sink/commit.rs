@@ -72,7 +72,7 @@ fn taken(visible: &Path) -> ConnectorError {
 pub(super) fn lost(dir: &Path, part: &Part, loss: &Loss) -> ConnectorError {
     let name = if loss.visible { part.visible() } else { part.hidden() };
     ConnectorError::new(Class::Fatal, "commit", dir.join(name).display().to_string(), loss.to_string())
-        .with_hint("bring the file back, or let the sink go on without it (`ignore_missing`; in the command: `--ignore-missing`)")
+        .with_hint("bring the file back; name the directory that the job wrote to before, if this is another one; or let the sink go on without it (`ignore_missing`; in the command: `--ignore-missing`)")
 }
 
 /// The lengths of a file under both its names.

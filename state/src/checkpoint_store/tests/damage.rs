@@ -114,6 +114,18 @@ fn the_hint_names_an_intact_checkpoint() {
     assert!(hint.contains("-s PATH") && hint.contains("--fresh") && hint.contains("may repeat"), "{hint}");
 }
 
+/// A directory where `_metadata` should be is no unfinished attempt: the checkpoint was complete.
+#[test]
+fn ruling_1_metadata_that_has_become_a_directory_is_damage_and_the_one_before_is_named() {
+    let storage = three();
+    storage.remove(&chk(12).join("_metadata")).unwrap();
+    storage.create_dir_all(&chk(12).join("_metadata")).unwrap();
+    let error = refused(&storage, &StartFrom::Latest);
+    assert!(error.to_string().contains(chk(12).join("_metadata").to_str().unwrap()), "{error}");
+    let hint = error.hint().unwrap_or_default();
+    assert!(hint.contains(&format!("-s {}", chk(11).display())), "{hint}");
+}
+
 /// A disk that cannot be read is not a damaged checkpoint: no advice to go back.
 #[test]
 fn an_unreadable_disk_is_not_damage() {

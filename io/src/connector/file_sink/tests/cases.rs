@@ -153,7 +153,11 @@ fn ms_030_a_pending_file_that_was_deleted() {
          checkpoint 1 and would be lost"
     );
     assert_eq!(error.to_string(), message);
-    assert!(error.hint.unwrap().contains("ignore_missing"));
+    let hint = error.hint.unwrap();
+    assert!(
+        hint.contains("ignore_missing") && hint.contains("the directory that the job wrote to before"),
+        "{hint}"
+    );
     assert_eq!(hidden(&memory).len(), 1, "the refused start deleted nothing");
 
     let setting = Setting { sink: FileSink::lines(DIR).ignore_missing(true), ..setting };

@@ -75,6 +75,17 @@ pub trait Format: Clone + Send + 'static {
     /// The content of a record: its bytes without the line end.
     fn content(record: &[u8]) -> &[u8];
 
+    /// Whether any record of these bytes may be malformed: a quick look that spares most input the exact one.
+    #[inline(always)]
+    fn may_be_malformed(_bytes: &[u8]) -> bool {
+        false
+    }
+
+    /// What is wrong with the content of a whole record, if anything is.
+    fn malformed(_content: &[u8]) -> Option<&'static str> {
+        None
+    }
+
     /// What is emitted for the content of the record that begins at byte `offset` of the file with the inode `file`.
     fn view(file: u64, offset: u64, content: &[u8]) -> <Self::Out as Record>::Ref<'_>;
 }

@@ -152,7 +152,7 @@ impl<F: Format> FileSource<F> {
         self
     }
 
-    /// What to do with records that are too long, or whose quotes are never closed. Default: fail.
+    /// What to do with records that are too long, whose quotes are never closed, or go on behind a closing quote. Default: fail.
     ///
     /// Rejected records count in `records_in` and `records_rejected`; dead letters are kept under the name `source`,
     /// see [`BadRecords`].

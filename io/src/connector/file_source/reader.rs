@@ -265,6 +265,12 @@ impl<F: Format> Reader<F> {
                 self.window.begin = end;
                 self.reject_long(stretch, from, reports)
             }
+            Stop::Malformed(end, reason) => {
+                let (from, begin) = (self.window.at(), self.window.begin);
+                self.window.begin = end;
+                let raw = RawRecord::Bytes(F::content(&self.window.buffer[begin..end]));
+                reject::<F>(stretch, from, raw, &reason, None, reports)
+            }
         }
     }
 
@@ -294,6 +300,9 @@ impl<F: Format> Reader<F> {
             return self.reject_long(stretch, from, reports);
         }
         if !blank && !self.header {
+            if let Some(reason) = F::malformed(content) {
+                return reject::<F>(stretch, from, RawRecord::Bytes(content), &reason, None, reports);
+            }
             out.emit(F::view(stretch.split.inode, from, content));
         }
         Ok(())
@@ -379,6 +388,9 @@ impl<F: Format> Reader<F> {
         }
         let left_out = first && self.header || F::SKIPS_EMPTY && content.is_empty();
         if !left_out {
+            if let Some(reason) = F::malformed(content) {
+                return reject::<F>(stretch, from, RawRecord::Bytes(content), &reason, None, reports);
+            }
             out.emit(F::view(stretch.split.inode, from, content));
         }
         Ok(())

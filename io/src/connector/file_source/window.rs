@@ -28,6 +28,8 @@ pub(super) enum Stop {
     Partial,
     /// The next record, which ends here in the buffer, is too long.
     TooLong(usize),
+    /// The next record, which ends here in the buffer, is malformed.
+    Malformed(usize, &'static str),
 }
 
 impl Window {
@@ -90,16 +92,21 @@ impl Window {
         let data = &self.buffer[..self.filled];
         let base = self.base;
         let mut begin = self.begin;
-        let mut long = None;
+        let mut bad = None;
         if begin >= stop {
             return Stop::Enough;
         }
         let scanned = self.scanned;
+        let doubtful = F::may_be_malformed(&data[begin..]);
         let stopped = splitter.each_end(&data[scanned..], |n| {
             let end = scanned + n;
             let content = F::content(&data[begin..end]);
             if content.len() > max_record {
-                long = Some(end);
+                bad = Some(Stop::TooLong(end));
+                return false;
+            }
+            if doubtful && let Some(reason) = F::malformed(content) {
+                bad = Some(Stop::Malformed(end, reason));
                 return false;
             }
             if !(F::SKIPS_EMPTY && content.is_empty()) {
@@ -110,8 +117,8 @@ impl Window {
         });
         self.begin = begin;
         self.scanned = stopped.map_or(self.filled, |n| scanned + n);
-        match (long, stopped) {
-            (Some(end), _) => Stop::TooLong(end),
+        match (bad, stopped) {
+            (Some(bad), _) => bad,
             (None, Some(_)) => Stop::Enough,
             (None, None) => Stop::Partial,
         }

@@ -98,6 +98,19 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// Whether something follows the closing quote.
+    pub(super) fn goes_on_behind_quote(self) -> bool {
+        let Some(mut rest) = self.raw.strip_prefix(b"\"") else { return false };
+        while let Some(quote) = memchr(b'"', rest) {
+            rest = &rest[quote + 1..];
+            match rest.strip_prefix(b"\"") {
+                Some(doubled) => rest = doubled,
+                None => return !rest.is_empty(),
+            }
+        }
+        false
+    }
+
     /// Puts what a quoted field means into `scratch`.
     fn unquote(self, scratch: &mut Vec<u8>) {
         scratch.clear();

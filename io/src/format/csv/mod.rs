@@ -6,7 +6,7 @@
 //! - A quote opens a quoted field only as the field's first byte. Anywhere else in an unquoted field it is an
 //!   ordinary byte: `5" pipe,x` has two fields.
 //! - What follows the closing quote up to the next comma or line end belongs to the field, quotes in it are ordinary:
-//!   `"a"b` means `ab`.
+//!   [`fields`] reads `"a"b` as `ab`. A file source takes a record with such a field for a bad one.
 //! - A record ends with LF or CRLF outside quotes. A CR that is not followed by LF is an ordinary byte.
 //! - A line without content is no record.
 //! - A quoted field that is still open at the end of the input makes the record a bad one.
@@ -43,6 +43,17 @@ impl Format for Csv {
             Some(line) => line.strip_suffix(b"\r").unwrap_or(line),
             None => record,
         }
+    }
+
+    #[inline(always)]
+    fn may_be_malformed(bytes: &[u8]) -> bool {
+        memchr::memchr(b'"', bytes).is_some()
+    }
+
+    fn malformed(content: &[u8]) -> Option<&'static str> {
+        let behind = fields(content.strip_suffix(b"\r").unwrap_or(content)).any(Field::goes_on_behind_quote);
+        behind
+            .then_some("a closing quote is followed by something else than a comma or the end of the record")
     }
 
     #[inline(always)]

@@ -316,3 +316,16 @@ fn links_in_a_directory_are_left_out_and_one_that_is_given_is_followed() {
     running.drain().unwrap();
     assert_eq!(running.take(), ["one"]);
 }
+
+#[test]
+fn text_behind_a_closing_quote_makes_a_csv_record_a_bad_one_wherever_it_stands() {
+    for text in ["\"a\"b,1\nok\n", "ok\nx,\"a\"\"\"b\r\n", "ok\n\"a\" "] {
+        let world = World::memory();
+        world.write("in", text);
+        let source = world.csv(&["in"]);
+        assert!(error(&world, &source).to_string().contains("closing quote"), "{text:?}");
+        let mut running = Running::fresh(&world, &source.bad_records(BadRecordPolicy::Skip), 1);
+        running.drain().unwrap();
+        assert_eq!((running.take(), rejected(&running.scene).1), (vec!["ok".to_owned()], 1), "{text:?}");
+    }
+}

@@ -73,6 +73,29 @@ fn divided<F: Format<Out: Shown>>(
     (whole.sorted(), parts.sorted(), [rejected(&whole.scene), rejected(&parts.scene)])
 }
 
+/// By a look at each byte: outside of quotes, an opening quote, and whether a closing one is followed by the field's end.
+fn goes_on_behind_quote(record: &[u8]) -> bool {
+    let record = record.strip_suffix(b"\r").unwrap_or(record);
+    let (mut at, mut start) = (0, true);
+    while at < record.len() {
+        if !(start && record[at] == b'"') {
+            start = record[at] == b',';
+            at += 1;
+            continue;
+        }
+        at += 1;
+        while record[at] != b'"' || record.get(at + 1) == Some(&b'"') {
+            at += if record[at] == b'"' { 2 } else { 1 };
+        }
+        at += 1;
+        if at < record.len() && record[at] != b',' {
+            return true;
+        }
+        start = false;
+    }
+    false
+}
+
 proptest! {
     #[test]
     fn lines_are_the_same_however_the_files_are_divided(
@@ -111,7 +134,7 @@ proptest! {
             .iter()
             .flat_map(|file| {
                 let records = crate::format::testing::whole_records(file);
-                records.into_iter().skip(header.into()).filter(|record| record.len() <= limit)
+                records.into_iter().skip(header.into()).filter(|record| record.len() <= limit && !goes_on_behind_quote(record))
             })
             .map(|record| String::from_utf8(record.to_vec()).unwrap())
             .collect();

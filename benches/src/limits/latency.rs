@@ -7,7 +7,7 @@ use crate::pin;
 use crate::workload::Outcome;
 use std::time::{Duration, Instant};
 
-const SPINS: u32 = 100;
+const SPINS: u32 = 200;
 const YIELD: Duration = Duration::from_micros(100);
 
 /// Waiting that gets more patient the longer it lasts.

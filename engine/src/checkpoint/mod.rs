@@ -12,8 +12,8 @@
 //! - an accepted payload ends in a stored checkpoint or in one `Discard`;
 //! - every request is answered exactly once;
 //! - a subtask is released (`MayFinish`) only when a completed checkpoint holds its end (CP-31) and no pending one
-//!   still waits for it, and all subtasks of one task are released together, so that no snapshot ever shows a
-//!   partly finished operator (CP-28 to CP-30).
+//!   still waits for it, and all subtasks of one task are released together. A snapshot may show an
+//!   operator of which some subtasks have ended; how it is restored is told by CP-28 to CP-30.
 
 mod coordinator;
 mod effective;

@@ -2,8 +2,18 @@
 
 use millstream_io::error::{Class, ConnectorError, StorageError};
 use millstream_state::StateError;
+use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
+
+/// The text of a panic, as far as there is one.
+pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("(no text)")
+}
 
 /// A job, or the start of one, failed: `<what failed>: <thing at fault>: <cause>`, and perhaps a hint.
 ///

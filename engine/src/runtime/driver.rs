@@ -1,11 +1,10 @@
 //! What runs subtasks: pinned threads, or a simulation in one thread. Both call the same [`Cell::step`].
 
-use crate::error::Error;
+use crate::error::{Error, panic_text};
 use crate::task::{Progress, Report, Reporter, Subtask};
 use millstream_io::clock::Moment;
 use millstream_io::error::Class;
 use millstream_io::waker::Waker;
-use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Place of a subtask in its job.
@@ -73,15 +72,6 @@ impl Cell {
             }
         }
     }
-}
-
-/// The text of a panic, as far as there is one.
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("(no text)")
 }
 
 /// Runs the subtasks of one attempt after the other.

@@ -2,15 +2,18 @@
 
 use super::message::{Acknowledged, Report, Reporter};
 use crate::checkpoint::{AckMetrics, Barrier, CheckpointFailure};
-use crate::error::Error;
+use crate::error::{Error, panic_text};
 use crate::operator::SnapshotParts;
 use millstream_io::clock::{Clock, Moment};
 use millstream_io::counters::Counters;
+use millstream_io::error::Class;
 use millstream_io::executor::Executor;
 use millstream_io::id::CheckpointId;
 use millstream_io::storage::Storage;
 use millstream_state::metadata::LineCounters;
 use millstream_state::snapshot::{SubtaskSnapshot, WriteOptions};
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,9 +76,15 @@ impl SnapshotWriter {
             dir: self.dir.join(format!("chk-{id}")),
             options: self.options,
         };
-        let reporter = reporter.clone();
+        let (reporter, name) = (reporter.clone(), self.name.clone());
         self.executor.spawn(Box::new(move || {
-            if let Some(report) = job.run(&reporter) {
+            // A sink's work may panic, and the executor says nothing of that.
+            let reported = catch_unwind(AssertUnwindSafe(|| job.run(&reporter)));
+            let panicked = |panic: Box<dyn Any + Send>| {
+                let cause = format!("panicked: {}", panic_text(&*panic));
+                Some(Report::Failed(Error::new(Class::Restart, "snapshot", name, cause)))
+            };
+            if let Some(report) = reported.unwrap_or_else(panicked) {
                 reporter.report(report);
             }
         }));

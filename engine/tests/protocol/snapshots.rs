@@ -3,7 +3,8 @@
 use crate::hand::{Hand, INTERVAL, env};
 use crate::parts::{Fed, Log, Logged, Watch};
 use millstream::connector::CollectSink;
-use millstream::{Class, Collector, ConnectorError, Env, Operator};
+use millstream::sink::{Epoch, PreCommit, SinkContext};
+use millstream::{CheckpointId, Class, Collector, ConnectorError, Env, JobState, Operator, Sink};
 use millstream_io::storage::{MemoryStorage, Storage};
 use std::time::Duration;
 
@@ -279,4 +280,44 @@ fn rt_01_a_stop_leaves_as_many_checkpoints_as_are_retained() {
     let left = disk.list(&job).unwrap();
     let left = left.iter().filter(|entry| entry.name.to_string_lossy().starts_with("chk-")).count();
     assert_eq!(left, 1);
+}
+
+/// A sink whose background work panics.
+#[derive(Clone)]
+struct Panicking;
+
+impl Sink for Panicking {
+    type In = u64;
+    type State = ();
+
+    fn open(&mut self, _: SinkContext, _: Vec<()>) -> Result<(), ConnectorError> {
+        Ok(())
+    }
+
+    fn write(&mut self, _: u64) -> Result<(), ConnectorError> {
+        Ok(())
+    }
+
+    fn pre_commit(&mut self, _: Epoch) -> Result<PreCommit<()>, ConnectorError> {
+        Ok(PreCommit { state: Vec::new(), work: Some(Box::new(|| panic!("on purpose"))) })
+    }
+
+    fn commit(&mut self, _: CheckpointId) -> Result<(), ConnectorError> {
+        Ok(())
+    }
+}
+
+/// A panic in a sink's background work fails the attempt at once, with its text, like one in a function.
+#[test]
+fn ms_070_a_panic_in_background_work_is_told() {
+    let source = Fed::new(10);
+    let env = env();
+    env.source(source.clone()).name("in").sink(Panicking);
+    let mut hand = Hand::begin(&env, &MemoryStorage::new());
+    hand.trigger();
+    hand.run_all();
+    hand.work();
+    hand.turn();
+    assert_eq!(hand.control.metrics().restarts, 1, "at once, and not when the checkpoint is given up");
+    assert_eq!(hand.control.metrics().state, JobState::Restarting);
 }

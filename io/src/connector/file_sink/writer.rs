@@ -98,7 +98,6 @@ impl Writer {
         if self.open.as_ref().is_some_and(|open| open.len >= self.rolling.size) {
             self.close()?;
         }
-        self.set_limit();
         Ok(())
     }
 
@@ -129,6 +128,8 @@ impl Writer {
         }
         self.buffer.clear();
         self.buffer.shrink_to(KEPT_BUFFER);
+        // Whoever flushed, a barrier too: there is less room in the file now.
+        self.set_limit();
         Ok(())
     }
 

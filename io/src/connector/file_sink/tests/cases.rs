@@ -520,6 +520,24 @@ fn a_file_holds_at_most_the_roll_size_and_one_record() {
     assert!(*last < 300_016);
 }
 
+/// Also where every barrier finds less than that in the buffer.
+#[test]
+fn a_file_holds_at_most_the_roll_size_and_one_record_however_often_barriers_come() {
+    let (memory, setting) = memory();
+    let sink = FileSink::lines(DIR).roll_size(1_000);
+    let mut attempt = Setting { sink, ..setting }.start(&Snapshot::default()).unwrap();
+    let mut durable = Snapshot::default();
+    for _ in 0..100 {
+        attempt.write(10).unwrap();
+        attempt.checkpoint(false, &mut durable).unwrap();
+    }
+    attempt.checkpoint(true, &mut durable).unwrap();
+    let lens: Vec<_> = visible(&memory).iter().map(|name| memory.stat(&at(name)).unwrap().len).collect();
+    let (last, full) = lens.split_last().unwrap();
+    assert!(full.iter().all(|len| (1_000..1_016).contains(len)) && *last < 1_016, "{lens:?}");
+    assert_eq!(visible_lines(&memory), lines(0..1_000));
+}
+
 /// More files in an epoch than are held open: all of them are durable and visible in the end.
 #[test]
 fn many_small_files_in_one_epoch() {

@@ -60,7 +60,7 @@ where
 }
 
 #[test]
-#[ignore = "takes time and a quiet machine"]
+#[ignore = "takes time and a quiet machine: cargo test --release -p millstream-io speed -- --ignored --nocapture"]
 fn lines_and_csv_from_cached_files() {
     let world = World::disk();
     let rows = |row: &dyn Fn(u32) -> String| (0..2_000_000).map(row).collect::<String>();
@@ -80,7 +80,7 @@ fn lines_and_csv_from_cached_files() {
 }
 
 #[test]
-#[ignore = "takes time and a quiet machine"]
+#[ignore = "takes time and a quiet machine: cargo test --release -p millstream-io speed -- --ignored --nocapture"]
 fn a_generator_of_integers() {
     struct Sum(u64);
     impl Emit<u64> for Sum {

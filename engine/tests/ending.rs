@@ -1,7 +1,7 @@
 //! The end of a job: what comes before it is on record.
 
 use millstream::connector::{CollectSink, Collection};
-use millstream::storage::{DiskStorage, Storage};
+use millstream::storage::{DiskStorage, Storage, read_all};
 use millstream::{Class, Env, Error, JobId, JobState};
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -86,16 +86,17 @@ fn ruling_02_an_end_that_cannot_be_concluded_is_none() {
 fn ruling_02_a_finish_that_nobody_was_told_of_is_concluded() {
     let dir = tempfile::tempdir().unwrap();
     let sink = CollectSink::new();
-    let saved = tempfile::tempdir().unwrap();
     let env = job(dir.path(), sink.clone());
-    let (root, copy) = (dir.path().to_owned(), saved.path().to_owned());
+    let (root, (tell, told)) = (dir.path().to_owned(), channel());
     env.before_end(move |ending| {
-        copy_checkpoint(&root, &copy);
+        tell.send(to_tell(&root)).unwrap();
         ending.complete()
     });
     env.execute("three").unwrap();
-    // The record of the end is there, and the final checkpoint again.
-    copy_checkpoint(saved.path(), dir.path());
+    // As it was right before the last step of the end.
+    let (name, metadata) = told.try_recv().unwrap();
+    let kept = dir.path().join(JobId::of("three").to_string()).join(name);
+    DiskStorage::new().publish(&kept, &metadata).unwrap();
 
     let unread = CollectSink::new();
     let env = job(dir.path(), unread.clone());
@@ -118,16 +119,16 @@ fn ruling_02_a_finish_that_nobody_was_told_of_is_concluded() {
     third.wait().unwrap();
 }
 
-/// Copies the metadata of every completed checkpoint below one directory to the same place below another.
-fn copy_checkpoint(from: &Path, to: &Path) {
-    let job = JobId::of("three").to_string();
-    for entry in std::fs::read_dir(from.join(&job)).unwrap().filter_map(Result::ok) {
-        let place = Path::new(&job).join(entry.file_name());
-        if entry.path().join("_metadata").exists() {
-            DiskStorage::new().create_dir_all(&to.join(&place)).unwrap();
-            std::fs::copy(entry.path().join("_metadata"), to.join(&place).join("_metadata")).unwrap();
-        }
-    }
+/// The metadata of the job's completed checkpoint, and the name under which it is kept until the end was told.
+fn to_tell(dir: &Path) -> (String, Vec<u8>) {
+    let job = dir.join(JobId::of("three").to_string());
+    let entries = std::fs::read_dir(job).unwrap().filter_map(Result::ok);
+    let one = entries.filter_map(|entry| {
+        let name = entry.file_name().into_string().unwrap();
+        let metadata = read_all(&DiskStorage::new(), &entry.path().join("_metadata")).ok()?;
+        Some((format!(".finished-{}", name.strip_prefix("chk-")?), metadata))
+    });
+    one.last().expect("a completed checkpoint")
 }
 
 /// A job that is cancelled has no end to conclude.

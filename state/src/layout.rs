@@ -52,15 +52,32 @@ impl JobDir {
         self.root.join("lineage")
     }
 
+    /// The metadata of the final checkpoint `id` of a line that has finished, until that has been told.
+    pub fn untold(&self, id: CheckpointId) -> PathBuf {
+        self.root.join(format!("{UNTOLD}{id}"))
+    }
+
     /// The lock that the process holds which runs the job.
     pub fn lock(&self) -> PathBuf {
         self.root.join(".lock")
     }
 }
 
+/// What the name of the file begins with whose number says which checkpoint a line finished with.
+const UNTOLD: &str = ".finished-";
+
 /// The checkpoint whose directory has this name, if any has.
 pub fn checkpoint_of(name: &OsStr) -> Option<CheckpointId> {
-    let digits = name.to_str()?.strip_prefix("chk-")?;
+    numbered(name, "chk-")
+}
+
+/// The final checkpoint that a file of this name tells of, if it does.
+pub fn untold_of(name: &OsStr) -> Option<CheckpointId> {
+    numbered(name, UNTOLD)
+}
+
+fn numbered(name: &OsStr, prefix: &str) -> Option<CheckpointId> {
+    let digits = name.to_str()?.strip_prefix(prefix)?;
     let canonical = digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0');
     if canonical { digits.parse().ok().map(CheckpointId) } else { None }
 }

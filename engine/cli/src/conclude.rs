@@ -1,8 +1,9 @@
 //! What belongs to the end of a run: the summary, the words, the leave from those who listen.
 //!
-//! When a job has finished all of it comes before the engine puts that on record, since a process that dies between the
-//! record and its exit has finished without having said so: whoever starts it again starts a new run. After any other
-//! end the next start goes on from a checkpoint, or does so by intention not, and the order does not matter.
+//! When a job has finished all of it comes before the engine puts that on record, and the process leaves right behind
+//! the record, from where it stands: one that is killed in between has finished without having said so, and whoever
+//! starts it again starts a new run. After any other end the next start goes on from a checkpoint, or does so by
+//! intention not, and the order does not matter.
 
 use crate::control::{Claim, Server};
 use crate::failure::{FAILED, Failure};
@@ -11,7 +12,10 @@ use crate::say::say;
 use crate::steer::Steered;
 use crate::summary::{Summary, written};
 use crate::supervise::Ended;
-use millstream::{Class, Ending, Error, Over};
+use millstream::{Class, Ending, Error};
+use signal_hook::low_level::exit;
+use std::convert::Infallible;
+use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -27,11 +31,11 @@ pub(crate) struct Conclusion<'a> {
 }
 
 impl Conclusion<'_> {
-    /// The job has finished: says so, and puts it on record as the last thing before the exit.
+    /// The job has finished: says so, and puts it on record as the last thing before the process exits.
     ///
     /// # Errors
     /// The summary or the record cannot be written; the job is then not over.
-    pub(crate) fn finished(&mut self, ending: Ending) -> Result<Over, Failure> {
+    pub(crate) fn finished(&mut self, ending: Ending) -> Result<Infallible, Failure> {
         let summary = &written(ending.summary());
         self.write(summary)?;
         self.warn();
@@ -42,7 +46,10 @@ impl Conclusion<'_> {
         // Its checkpoints go with the record.
         self.job.end.post(Ok(None));
         self.leave();
-        ending.complete().map_err(|error| failed(&error))
+        // What is not written by now never is; nobody may read it any more.
+        let _ = std::io::stdout().flush();
+        ending.complete().map_err(|error| failed(&error))?;
+        exit(0)
     }
 
     /// The job has ended in any other way; gives the exit code.
@@ -53,7 +60,7 @@ impl Conclusion<'_> {
         self.warn();
         let figures = figures(summary);
         match ended {
-            Ended::Finished | Ended::Failed(_) => {}
+            Ended::Failed(_) => {}
             Ended::Canceled => say(format_args!("cancelled: {figures}")),
             Ended::Stopped(Some(path)) => {
                 say(format_args!("suspended: {figures}; the next start goes on from {path}"));

@@ -44,6 +44,10 @@ use std::process::ExitCode;
 /// The whole `main` of a job executable: reads the process's arguments, has `build` describe the job, runs it or does
 /// what another verb asks, and gives the exit code.
 ///
+/// Nothing should follow it. The end of a job that has finished is on record once its process has said so, and a process
+/// that is killed between the record and its exit makes whoever starts it again start a new run; so the process leaves
+/// right behind the record, with code 0, and `main` does not go on.
+///
 /// ```no_run
 /// use millstream::Env;
 /// use millstream::connector::Collection;

@@ -134,8 +134,8 @@ fn start_and_watch(
         let asked = finishing.send(Event::Finishing(Box::new(ending), answer));
         // Nobody answers when the time for a clean stop is over: the process is about to leave.
         let left = || Failure::failed("finish", "job", "the process leaves");
-        let answer = asked.ok().and_then(|()| answered.recv().ok());
-        answer.unwrap_or_else(|| Err(left())).map_err(unconcluded)
+        let failure = asked.ok().and_then(|()| answered.recv().ok());
+        Err(unconcluded(failure.unwrap_or_else(left)))
     });
     let handle = env.start(name).map_err(|error| failed(&error))?;
     say(handle.start_line());
@@ -196,9 +196,6 @@ fn watch(
     let watched: Arc<dyn Watched> = Arc::clone(job) as _;
     let mut conclude = |ending| conclusion.finished(ending);
     let ended = supervise(&watched, events, grace, &mut conclude).unwrap_or_else(Ended::Failed);
-    if ended == Ended::Finished {
-        return Ok(ExitCode::SUCCESS);
-    }
     let summary = outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
     let summary = summary.unwrap_or_else(|| failed_summary(job, begun.elapsed()));
     conclusion.ended(&ended, &summary)
@@ -206,7 +203,6 @@ fn watch(
 
 fn ended(summary: &millstream::Summary) -> Ended {
     match summary.state {
-        JobState::Finished => Ended::Finished,
         JobState::Canceled => Ended::Canceled,
         _ => Ended::Stopped(last_path(summary)),
     }

@@ -4,16 +4,15 @@ use crate::failure::Failure;
 use crate::progress::{Progress, Seen};
 use crate::say::say;
 use crate::table::duration;
-use millstream::{Ending, Over};
+use millstream::Ending;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-/// How a job ended.
+/// How a job ended that has not finished: with one that has the process ends, too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The input is used up and everything is committed.
-    Finished,
     /// Cancelled.
     Canceled,
     /// Suspended, to go on later, or stopped for good; its final checkpoint.
@@ -27,8 +26,8 @@ pub enum Ended {
 pub enum Event {
     /// A signal asks for a clean stop.
     Signal(i32),
-    /// All is processed and committed; what is done with the end is the answer.
-    Finishing(Box<Ending>, Sender<Result<Over, Failure>>),
+    /// All is processed and committed; what keeps that from being the end is the answer.
+    Finishing(Box<Ending>, Sender<Failure>),
     /// It ended.
     Ended(Ended),
 }
@@ -46,7 +45,7 @@ pub trait Watched: Send + Sync {
 const TICK: Duration = Duration::from_millis(200);
 
 /// Watches a job until it ends, or until it has had `grace` to do so after a signal. `conclude` does what belongs to
-/// the end of a job that has finished, and puts it on record.
+/// the end of a job that has finished, puts it on record, and leaves the process.
 ///
 /// # Errors
 /// The grace is over.
@@ -54,7 +53,7 @@ pub fn supervise(
     job: &Arc<dyn Watched>,
     events: &Receiver<Event>,
     grace: Duration,
-    conclude: &mut dyn FnMut(Ending) -> Result<Over, Failure>,
+    conclude: &mut dyn FnMut(Ending) -> Result<Infallible, Failure>,
 ) -> Result<Ended, Failure> {
     let mut progress = Progress::on_terminal();
     let begun = Instant::now();
@@ -69,13 +68,9 @@ pub fn supervise(
             }
             Ok(Event::Finishing(ending, answer)) => {
                 progress.clear();
-                let concluded = conclude(*ending);
-                let over = concluded.is_ok();
-                // The engine waits for it, and ends the job in the one way or the other.
-                let _ = answer.send(concluded);
-                if over {
-                    return Ok(Ended::Finished);
-                }
+                let Err(failure) = conclude(*ending);
+                // The engine waits for it, and then reports that the job has failed.
+                let _ = answer.send(failure);
             }
             Ok(Event::Signal(signal)) => {
                 progress.clear();
@@ -121,16 +116,16 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     /// Jobs that do not finish have nothing to conclude.
-    fn nothing(_: Ending) -> Result<Over, Failure> {
+    fn nothing(_: Ending) -> Result<Infallible, Failure> {
         panic!("the job has not finished")
     }
 
     #[test]
     fn a_job_that_ends_by_itself_is_reported() {
         let (sender, events) = channel();
-        sender.send(Event::Ended(Ended::Finished)).unwrap();
+        sender.send(Event::Ended(Ended::Canceled)).unwrap();
         let job: Arc<dyn Watched> = Arc::new(Fake(Mutex::new(None)));
-        assert_eq!(supervise(&job, &events, SECOND, &mut nothing).unwrap(), Ended::Finished);
+        assert_eq!(supervise(&job, &events, SECOND, &mut nothing).unwrap(), Ended::Canceled);
     }
 
     #[test]

@@ -22,14 +22,17 @@ impl Ending {
         &self.summary
     }
 
-    /// Puts the end on record: from now on a start of this job is a new run.
+    /// Puts the end on record: from now on a start of this job is a new run. The last thing that it does is to say so;
+    /// whoever is killed before that finds at the next start that all is done.
     ///
     /// # Errors
     /// The record cannot be written; the job is then not over.
     pub fn complete(self) -> Result<Over, Error> {
         if let Some(store) = &self.store {
-            let left = store.lock().end(&JobEnd::Finished, self.retention)?;
+            let mut store = store.lock();
+            let left = store.end(&JobEnd::Finished, self.retention)?;
             warn_left(&self.summary.job, &left);
+            store.told()?;
         }
         Ok(Over(()))
     }

@@ -25,7 +25,7 @@ use crate::lineage::{self, Began, LineEnd, Lineage};
 use crate::metadata::{METADATA_FILE, Metadata};
 use millstream_io::error::Outcome;
 use millstream_io::id::CheckpointId;
-use millstream_io::storage::{Lock, Storage};
+use millstream_io::storage::{self, Lock, ReadFile, Storage};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,6 +41,10 @@ pub struct CheckpointStore {
     num_retained: usize,
     /// Discarded attempts that could not be removed yet.
     undiscarded: Vec<CheckpointId>,
+    /// The final checkpoint of a line that has finished, until that has been told.
+    untold: Option<CheckpointId>,
+    /// Where it was kept, see [`CheckpointStore::told`].
+    told: Option<Box<dyn ReadFile>>,
     /// Held until the job has ended; afterwards the directory belongs to whoever starts next.
     lock: Option<Box<dyn Lock>>,
 }
@@ -86,7 +90,7 @@ impl CheckpointStore {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(error.into()),
         }
-        millstream_io::storage::remove_tree(&*self.storage, &dir)?;
+        storage::remove_tree(&*self.storage, &dir)?;
         self.storage.create_dir_all(&dir)?;
         Ok(dir)
     }
@@ -195,66 +199,75 @@ impl CheckpointStore {
     /// Records how the job ended and deletes what has no purpose any more (architecture section 6). Durable first is
     /// the record, so that a crash leaves nothing that a start would take for an unfinished run.
     ///
-    /// A finished line is over when the `_metadata` of its final checkpoint is gone. That is the last step, after
-    /// everything that takes time, because a process that is killed between it and its exit has finished without having
-    /// said so. A process that is killed before it can be started again, and [has nothing left to do](crate::recovery::Start::Conclude).
-    /// The step needs not be durable: a power cut that undoes it costs no more than such a start.
+    /// A finished line is over only [once that has been told](CheckpointStore::told): a process that is killed in between
+    /// can be started again, and [has nothing left to do](crate::recovery::Start::Conclude) but to tell.
     ///
     /// Once the end is on record, what cannot be deleted, for instance because a subtask's file is still being written,
     /// fails nothing: why is returned, and the next start deletes it.
     ///
     /// # Errors
-    /// Those of the storage: the end is not on record. A line that was to be finished is not over either while a
-    /// `_metadata` of it cannot be taken away.
+    /// Those of the storage: the end is not on record.
     pub fn end(&mut self, end: &JobEnd, retention: Retention) -> Result<Vec<StateError>, StateError> {
         let Some(line_end) = line_end(end, retention) else { return Ok(Vec::new()) };
+        if line_end == LineEnd::Finished {
+            self.keep_to_tell()?;
+        }
         let ended = self.lineage.ended(line_end);
         lineage::write(&*self.storage, &self.dir.lineage(), &ended)?;
-        let mut left = Vec::new();
-        match self.delete_done(&ended, &mut left) {
-            Err(error) if ended.end == LineEnd::Finished => return Err(error),
-            other => left.extend(other.err()),
-        }
+        let left = self.delete_done(&ended);
         self.lineage = ended;
         Ok(left)
     }
 
-    /// Deletes what an ended line has done with; what does not go is put into `left`, with the reason.
+    /// What a start needs that has nothing left to do but to tell. Durable before the record of the end, without which
+    /// it means nothing.
+    fn keep_to_tell(&mut self) -> Result<(), StateError> {
+        if let (None, Some(&last)) = (self.untold, self.retained.last()) {
+            let metadata = self.dir.checkpoint(last).join(METADATA_FILE);
+            let bytes = storage::read_all(&*self.storage, &metadata)?;
+            self.storage.publish(&self.dir.untold(last), &bytes)?;
+            self.untold = Some(last);
+        }
+        Ok(())
+    }
+
+    /// The end of a finished line has been told to whom it concerns: from now on a start is a new run. To be the very
+    /// last step before the process exits, because one that is killed between it and its exit has finished without
+    /// having said so.
+    ///
+    /// So it is as short as a step can be: one name goes. The file stays open, since giving back its space takes longer
+    /// than that. The step is not durable: a power cut that undoes it costs no more than telling once more.
     ///
     /// # Errors
-    /// What is there cannot be seen, or a checkpoint stays that looks complete.
-    fn delete_done(&mut self, ended: &Lineage, left: &mut Vec<StateError>) -> Result<(), StateError> {
+    /// Those of the storage: the next start tells once more.
+    pub fn told(&mut self) -> Result<(), StateError> {
+        let Some(id) = self.untold else { return Ok(()) };
+        let path = self.dir.untold(id);
+        self.told = self.storage.open(&path).ok();
+        let removed = self.storage.remove(&path);
+        // Whether it is gone is what counts, not what was said.
+        if let Err(error) = removed
+            && observe::exists(&*self.storage, &path).unwrap_or(true)
+        {
+            return Err(error.into());
+        }
+        self.untold = None;
+        Ok(())
+    }
+
+    /// Deletes what an ended line has done with; gives what does not go, as reasons.
+    fn delete_done(&mut self, ended: &Lineage) -> Vec<StateError> {
         // As found on disk, not as remembered: an earlier deletion may have failed.
-        let mut done = observe::checkpoints(&*self.storage, &self.dir)?;
+        let mut done = match observe::checkpoints(&*self.storage, &self.dir) {
+            Ok(found) => found,
+            Err(error) => return vec![error],
+        };
         done.retain(|f| {
             (ended.holds(f.id) || !f.complete) && ended.has_done_with(&self.dir.checkpoint(f.id))
         });
         self.retained.retain(|kept| done.iter().all(|f| f.id != *kept));
-        let last = done.iter().rposition(|f| f.complete).filter(|_| ended.end == LineEnd::Finished);
-        let last = last.map(|at| done.remove(at).id);
-        let mut stays = None;
-        for found in done {
-            if let Err(error) = remove::remove(&*self.storage, &self.dir, found.id) {
-                let metadata = self.dir.checkpoint(found.id).join(METADATA_FILE);
-                // Whether it still looks complete is what counts.
-                if found.complete && observe::exists(&*self.storage, &metadata).unwrap_or(true) {
-                    stays = Some(error.into());
-                } else {
-                    left.push(error.into());
-                }
-            }
-        }
-        if let Some(error) = stays {
-            return Err(error);
-        }
-        if let Some(last) = last {
-            let data = remove::remove_data(&*self.storage, &self.dir, last);
-            left.extend(data.err().map(StateError::from));
-            remove::unpublish(&*self.storage, &self.dir.checkpoint(last))?;
-            // It is over; a directory without metadata is nobody's harm.
-            let _ = self.storage.remove_dir(&self.dir.checkpoint(last));
-        }
-        Ok(())
+        let removed = done.iter().map(|found| remove::remove(&*self.storage, &self.dir, found.id));
+        removed.filter_map(|removed| removed.err().map(StateError::from)).collect()
     }
 
     fn held(&self) -> Result<(), StateError> {

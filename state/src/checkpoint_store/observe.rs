@@ -5,29 +5,39 @@ use crate::layout::{self, JobDir};
 use crate::lineage;
 use crate::metadata::{METADATA_FILE, Metadata};
 use crate::recovery::{Facts, Found};
-use millstream_io::storage::{self, Kind, Storage};
+use millstream_io::storage::{self, Entry, Kind, Storage};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// What is in the job's directory.
 pub(super) fn observe(storage: &dyn Storage, dir: &JobDir) -> Result<Facts, StateError> {
-    let checkpoints = checkpoints(storage, dir)?;
+    let names = names(storage, dir)?;
+    let checkpoints = among(&names, storage, dir)?;
+    let mut untold: Vec<_> = names.iter().filter_map(|entry| layout::untold_of(&entry.name)).collect();
+    untold.sort();
     let lineage = lineage::read(storage, &dir.lineage())?;
     let highest_line = match lineage {
         Some(_) => 0,
         None => highest_line(storage, dir, &checkpoints),
     };
-    Ok(Facts { dir: dir.clone(), lineage, checkpoints, highest_line })
+    Ok(Facts { dir: dir.clone(), lineage, checkpoints, untold, highest_line })
+}
+
+fn names(storage: &dyn Storage, dir: &JobDir) -> Result<Vec<Entry>, StateError> {
+    match storage.list(dir.root()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        other => other.map_err(StateError::Unusable),
+    }
 }
 
 /// The `chk-*` by ascending id.
 pub(super) fn checkpoints(storage: &dyn Storage, dir: &JobDir) -> Result<Vec<Found>, StateError> {
-    let entries = match storage.list(dir.root()) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-        other => other.map_err(StateError::Unusable)?,
-    };
+    among(&names(storage, dir)?, storage, dir)
+}
+
+fn among(names: &[Entry], storage: &dyn Storage, dir: &JobDir) -> Result<Vec<Found>, StateError> {
     let mut found = Vec::new();
-    for entry in entries {
+    for entry in names {
         if let Some(id) = layout::checkpoint_of(&entry.name) {
             let complete =
                 entry.kind == Kind::Dir && exists(storage, &dir.checkpoint(id).join(METADATA_FILE))?;

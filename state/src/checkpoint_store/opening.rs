@@ -3,10 +3,11 @@
 
 use super::observe::{absolute, observe};
 use super::remove::{remove, remove_temporary};
+use super::verify::load_file;
 use super::{CheckpointStore, CommitPermit, load, verify};
 use crate::error::{StateError, is_damage};
 use crate::job_id::JobId;
-use crate::layout::JobDir;
+use crate::layout::{self, JobDir};
 use crate::lineage::{self, Lineage};
 use crate::metadata::Metadata;
 use crate::recovery::{self, Facts, Plan, Refusal, Request, Start};
@@ -183,7 +184,13 @@ impl Opening {
         // Written even when nothing changes: a directory that cannot be written to is noticed here (MS-009).
         lineage::write(&*self.storage, &self.dir.lineage(), &lineage).map_err(StateError::Unusable)?;
         self.clean_up().map_err(StateError::Unusable)?;
+        let untold = match &self.plan.start {
+            Start::Conclude(_) => self.restored.as_ref().map(|last| last.metadata.checkpoint),
+            _ => None,
+        };
         Ok(CheckpointStore {
+            untold,
+            told: None,
             retained: self.own(&lineage),
             next_id: self.plan.next_id(self.restored.as_ref().map(|r| r.metadata.checkpoint)),
             storage: self.storage,
@@ -204,6 +211,10 @@ impl Opening {
     fn clean_up(&self) -> storage::Result<()> {
         for &id in &self.plan.leftovers {
             remove(&*self.storage, &self.dir, id)?;
+        }
+        let chosen = self.plan.start.snapshot().filter(|_| matches!(self.plan.start, Start::Conclude(_)));
+        for &id in self.facts.untold.iter().filter(|id| chosen != Some(&self.dir.checkpoint(**id))) {
+            self.storage.remove(&self.dir.untold(id))?;
         }
         remove_temporary(&*self.storage, &self.dir)
     }
@@ -240,8 +251,11 @@ fn restore(
     plan: &Plan,
 ) -> Result<Option<Restored>, StateError> {
     let Some(snapshot) = plan.start.snapshot() else { return Ok(None) };
-    let read = if matches!(plan.start, Start::Conclude(_)) { load } else { verify };
-    let metadata = read(storage, snapshot).map_err(|cause| explain(storage, dir, plan, cause))?;
+    let read = match (&plan.start, snapshot.file_name().and_then(layout::checkpoint_of)) {
+        (Start::Conclude(_), Some(id)) => load_file(storage, snapshot, &dir.untold(id)),
+        _ => verify(storage, snapshot),
+    };
+    let metadata = read.map_err(|cause| explain(storage, dir, plan, cause))?;
     if let Some(why) = foreign(dir, job, job_name, plan, snapshot, &metadata) {
         return Err(Refusal::Foreign { dir: snapshot.to_owned(), why }.into());
     }

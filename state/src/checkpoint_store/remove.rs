@@ -3,7 +3,7 @@
 use crate::layout::JobDir;
 use crate::metadata::METADATA_FILE;
 use millstream_io::id::CheckpointId;
-use millstream_io::storage::{self, Kind, Result, Storage};
+use millstream_io::storage::{self, Result, Storage};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -21,21 +21,8 @@ pub(super) fn remove(storage: &dyn Storage, dir: &JobDir, id: CheckpointId) -> R
     storage.sync_dir(dir.root())
 }
 
-/// Removes all of `chk-<id>` but `_metadata`.
-pub(super) fn remove_data(storage: &dyn Storage, dir: &JobDir, id: CheckpointId) -> Result<()> {
-    let checkpoint = dir.checkpoint(id);
-    for entry in storage.list(&checkpoint)?.iter().filter(|entry| entry.name != METADATA_FILE) {
-        let path = checkpoint.join(&entry.name);
-        match entry.kind {
-            Kind::Dir => storage::remove_tree(storage, &path)?,
-            Kind::File | Kind::Other => storage.remove(&path)?,
-        }
-    }
-    Ok(())
-}
-
 /// What stood in the place of a checkpoint.
-pub(super) enum Stood {
+enum Stood {
     Complete,
     /// An unfinished attempt, or nothing.
     Incomplete,
@@ -44,7 +31,7 @@ pub(super) enum Stood {
 }
 
 /// Takes `_metadata` away; durably only once the directory is synced.
-pub(super) fn unpublish(storage: &dyn Storage, checkpoint: &Path) -> Result<Stood> {
+fn unpublish(storage: &dyn Storage, checkpoint: &Path) -> Result<Stood> {
     let metadata = checkpoint.join(METADATA_FILE);
     match storage.remove(&metadata) {
         Ok(()) => Ok(Stood::Complete),
@@ -60,11 +47,12 @@ pub(super) fn unpublish(storage: &dyn Storage, checkpoint: &Path) -> Result<Stoo
     }
 }
 
-/// Removes what interrupted replacements of the lineage left (MS-052).
+/// Removes what interrupted publications in the job's directory itself left (MS-052).
 pub(super) fn remove_temporary(storage: &dyn Storage, dir: &JobDir) -> Result<()> {
     for entry in storage.list(dir.root())? {
         let name = entry.name.to_string_lossy();
-        if name.starts_with(".lineage.") && name.ends_with(".tmp") {
+        let ours = name.starts_with(".lineage.") || name.starts_with("..finished-");
+        if ours && name.ends_with(".tmp") {
             storage.remove(&dir.root().join(&entry.name))?;
         }
     }

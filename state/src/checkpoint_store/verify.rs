@@ -14,14 +14,18 @@ const CHUNK: usize = 256 << 10;
 /// # Errors
 /// There is none, or it is damaged.
 pub fn load(storage: &dyn Storage, dir: &Path) -> Result<Metadata, StateError> {
-    let path = dir.join(METADATA_FILE);
-    let bytes = match storage::read_all(storage, &path) {
+    load_file(storage, dir, &dir.join(METADATA_FILE))
+}
+
+/// The same, with the metadata of the snapshot in the file `path`.
+pub(super) fn load_file(storage: &dyn Storage, dir: &Path, path: &Path) -> Result<Metadata, StateError> {
+    let bytes = match storage::read_all(storage, path) {
         Err(source) if is_absent(&source) => {
             return Err(StateError::NoSnapshot { path: dir.to_owned(), source });
         }
         other => other.map_err(|e| StateError::data_file(dir, e))?,
     };
-    Metadata::parse(&bytes).map_err(|source| StateError::Damaged { path, source })
+    Metadata::parse(&bytes).map_err(|source| StateError::Damaged { path: path.to_owned(), source })
 }
 
 fn is_absent(error: &millstream_io::error::StorageError) -> bool {

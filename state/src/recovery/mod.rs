@@ -40,6 +40,8 @@ pub struct Facts {
     pub lineage: Option<Lineage>,
     /// Its `chk-*`, by ascending id.
     pub checkpoints: Vec<Found>,
+    /// Numbers of final checkpoints whose line has finished without that having been told, ascending.
+    pub untold: Vec<CheckpointId>,
     /// When there is no lineage file: the highest line that a checkpoint there says it belongs to, else 0.
     pub highest_line: u64,
 }
@@ -61,7 +63,7 @@ pub enum Start {
     /// The line's newest checkpoint, or what it began with while it has none.
     Resume(PathBuf),
     /// The final checkpoint of a line that has finished without anybody having been told: nothing is left to do but that.
-    /// Of its files only the metadata needs to be there.
+    /// It may be gone itself; what is there is [its metadata](crate::layout::JobDir::untold).
     Conclude(PathBuf),
     /// A snapshot that the user named.
     From(PathBuf),
@@ -185,10 +187,14 @@ fn decide(facts: &Facts, request: &Request) -> Result<Plan, Refusal> {
 fn go_on(facts: &Facts, line: &Lineage, otherwise: Start) -> Plan {
     let mut completed =
         facts.checkpoints.iter().rev().filter(|c| c.complete && line.holds(c.id)).map(|c| c.id);
+    let untold = facts.untold.iter().rfind(|&&id| line.holds(id)).map(|&id| facts.dir.checkpoint(id));
     let newest = completed.next().map(|id| facts.dir.checkpoint(id));
     let start = match (&line.end, newest, &line.began) {
-        (LineEnd::Finished, Some(last), _) => Start::Conclude(last),
-        (LineEnd::Finished | LineEnd::Canceled, ..) => return new_line(facts, otherwise),
+        (LineEnd::Finished, ..) => match untold {
+            Some(last) => Start::Conclude(last),
+            None => return new_line(facts, otherwise),
+        },
+        (LineEnd::Canceled, ..) => return new_line(facts, otherwise),
         (LineEnd::Stopped(kept), ..) => return new_line(facts, Start::Resume(kept.clone())),
         (LineEnd::Open, Some(newest), _) => Start::Resume(newest),
         (LineEnd::Open, None, Began::At(dir)) if !matches!(otherwise, Start::From(_)) => {
@@ -225,7 +231,7 @@ fn common(facts: &Facts) -> Plan {
 /// Everything below the line's first id was used, too, though its directory may be gone. Of the line itself only what is
 /// there is known.
 fn highest(facts: &Facts) -> Option<CheckpointId> {
-    let found = facts.checkpoints.last().map(|c| c.id);
+    let found = facts.checkpoints.last().map(|c| c.id).max(facts.untold.last().copied());
     let before = facts.lineage.as_ref().and_then(|l| l.first.0.checked_sub(1)).filter(|&n| n > 0);
     found.max(before.map(CheckpointId))
 }

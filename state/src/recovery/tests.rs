@@ -33,7 +33,7 @@ fn line(line: u64, first: u64, began: Began, end: LineEnd) -> Option<Lineage> {
 }
 
 fn facts(lineage: Option<Lineage>, checkpoints: &str) -> Facts {
-    Facts { dir: dir(), lineage, checkpoints: found(checkpoints), highest_line: 0 }
+    Facts { dir: dir(), lineage, checkpoints: found(checkpoints), untold: Vec::new(), highest_line: 0 }
 }
 
 fn open(first: u64) -> Option<Lineage> {
@@ -169,9 +169,10 @@ fn ruling_02_after_the_end_a_new_run_begins_and_leftovers_go() {
     for (end, reason) in
         [(LineEnd::Finished, Reason::NewRunAfterFinish), (LineEnd::Canceled, Reason::NewRunAfterCancel)]
     {
-        // 2 belongs to an older line; 5 and 6 were to be deleted at the end, but the process died.
-        let there = if end == LineEnd::Finished { "2 5- 6- 7-" } else { "2 5 6 7-" };
-        let plan = decided(&facts(line(4, 3, Began::Empty, end), there), &Request::Resume);
+        // 2 belongs to an older line, and an end of that line was told late; 5 and 6 were to be deleted at the end, but
+        // could not be.
+        let ended = facts(line(4, 3, Began::Empty, end), "2 5 6 7-");
+        let plan = decided(&Facts { untold: ids(&[2]), ..ended }, &Request::Resume);
         assert_eq!(plan.start, Start::Empty(reason));
         let mut leftovers = plan.leftovers.clone();
         leftovers.sort();
@@ -181,15 +182,33 @@ fn ruling_02_after_the_end_a_new_run_begins_and_leftovers_go() {
 }
 
 /// The process died between the record of its end and its exit: whoever started it starts it again, and what was done
-/// is not done twice.
+/// is not done twice, whether or not the final checkpoint itself is still there.
 #[test]
-fn ruling_02_a_finished_line_is_over_when_its_final_checkpoint_is_gone() {
+fn ruling_02_a_finished_line_is_over_when_that_was_told() {
     for request in [Request::Resume, Request::From("/saved/chk-40".into())] {
-        let began = Began::At("/saved/chk-40".into());
-        let plan = decided(&facts(line(4, 3, began.clone(), LineEnd::Finished), "2 5 6 7-"), &request);
-        assert_eq!(plan.start, Start::Conclude(chk(6)));
-        assert_eq!(Some(plan.lineage(None)), line(4, 3, began, LineEnd::Finished));
-        assert_eq!(plan.leftovers, ids(&[7]));
+        for there in ["2 5 6 7-", "2 5 7-", "2", ""] {
+            let began = Began::At("/saved/chk-40".into());
+            let finished = facts(line(4, 3, began.clone(), LineEnd::Finished), there);
+            let plan = decided(&Facts { untold: ids(&[2, 6]), ..finished.clone() }, &request);
+            assert_eq!(plan.start, Start::Conclude(chk(6)), "{there}");
+            assert_eq!(Some(plan.lineage(None)), line(4, 3, began, LineEnd::Finished));
+            assert!(plan.leftovers.iter().all(|id| *id == CheckpointId(7)), "{there}");
+            assert!(plan.next_id(None) > CheckpointId(6), "{there}");
+            // Told: over.
+            let over = decided(&Facts { untold: ids(&[2]), ..finished }, &request);
+            assert_eq!(over.continues, None, "{there}");
+        }
+    }
+}
+
+/// What was prepared for the end means nothing before the end is on record.
+#[test]
+fn ruling_02_an_end_that_is_not_on_record_is_none() {
+    for (end, start) in
+        [(LineEnd::Open, Start::Resume(chk(6))), (LineEnd::Canceled, Start::Empty(Reason::NewRunAfterCancel))]
+    {
+        let facts = Facts { untold: ids(&[6]), ..facts(line(4, 3, Began::Empty, end), "5 6") };
+        assert_eq!(decided(&facts, &Request::Resume).start, start);
     }
 }
 
@@ -268,7 +287,8 @@ fn all_small_directories_obey_the_rules() {
             there.map(|n| Found { id: CheckpointId(n), complete: digit(n) == 2 }).collect();
         for lineage in &lineages {
             for request in &requests {
-                let facts = Facts { checkpoints: checkpoints.clone(), ..facts(lineage.clone(), "") };
+                let untold = if pattern % 2 == 0 { ids(&[2]) } else { Vec::new() };
+                let facts = Facts { checkpoints: checkpoints.clone(), untold, ..facts(lineage.clone(), "") };
                 match plan(&facts, request) {
                     Ok(plan) => obeys(&facts, request, &plan),
                     Err(Refusal::LineageMissing { .. }) => {
@@ -306,15 +326,15 @@ fn obeys(facts: &Facts, request: &Request, plan: &Plan) {
         assert!(!found.complete || (over && *request != Request::Fresh), "{}", context());
     }
     // A line goes on as it was, or a new one begins above it with what was chosen. One that has finished is concluded as
-    // long as it has a checkpoint.
+    // long as that was not told.
     match &plan.continues {
         Some(line) => {
             assert_eq!(Some(line), lineage, "{}", context());
-            let newest = facts.checkpoints.iter().rfind(|c| c.complete && line.holds(c.id));
             match &plan.start {
                 Start::Conclude(dir) => {
                     assert_eq!(line.end, LineEnd::Finished, "{}", context());
-                    assert!(newest.is_some_and(|c| chk(c.id.0) == *dir), "{}", context());
+                    let untold = facts.untold.iter().rfind(|id| line.holds(**id));
+                    assert!(untold.is_some_and(|id| chk(id.0) == *dir), "{}", context());
                 }
                 _ => assert_eq!(line.end, LineEnd::Open, "{}", context()),
             }

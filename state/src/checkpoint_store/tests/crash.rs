@@ -172,7 +172,31 @@ fn ruling_02_a_crash_while_finishing_leaves_a_line_that_goes_on_or_is_over() {
         },
     );
     let (resumed, concluded, new) = seen.get();
-    assert!(resumed > 10 && concluded > 10 && new > 10, "{:?}", seen.get());
+    assert!(resumed > 10 && concluded > 10 && new > 0, "{:?}", seen.get());
+}
+
+/// Ruling 2: a process that is killed before the last step of its end has not ended, and after that step nothing is left
+/// to do for which it could be killed.
+#[test]
+fn ruling_02_a_finished_line_is_over_with_the_very_last_step() {
+    let memory = MemoryStorage::new();
+    run(&mut start(&memory), 1..=3);
+    let finish = |storage: &FaultStorage| end(start_on(storage)?, &JobEnd::Finished, Retention::default());
+    let undisturbed = FaultStorage::new(Arc::new(memory.kill_image()));
+    finish(&undisturbed).unwrap();
+    let last = undisturbed.operations() - 1;
+    for k in 0..=last {
+        for how in HOW {
+            let image = memory.kill_image();
+            let storage = FaultStorage::new(Arc::new(image.clone()));
+            storage.crash_at(k, how);
+            let _ = finish(&storage);
+            let killed = image.kill_image();
+            let opening = open(&killed, &StartFrom::Latest).unwrap();
+            let over = *opening.start() == Start::Empty(Reason::NewRunAfterFinish);
+            assert_eq!(over, k == last && how == Crash::After, "operation {k} of {last}, {how:?}");
+        }
+    }
 }
 
 /// Ruling 3: stopped with a snapshot, or not stopped; the snapshot is never lost.

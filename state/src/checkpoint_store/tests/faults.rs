@@ -106,7 +106,7 @@ fn ruling_02_the_line_goes_on_exactly_when_its_end_was_an_error() {
     let mut store = start(&undisturbed);
     run(&mut store, 1..=2);
     let before = undisturbed.operations();
-    store.end(&JobEnd::Finished, Retention::default()).unwrap();
+    end(store, &JobEnd::Finished, Retention::default()).unwrap();
     let mut seen = (0, 0);
     for k in before..undisturbed.operations() {
         for fault in [Fault::Before(EIO), Fault::After(EIO)] {
@@ -116,7 +116,7 @@ fn ruling_02_the_line_goes_on_exactly_when_its_end_was_an_error() {
             let mut store = start(&storage);
             run(&mut store, 1..=2);
             storage.fail_at(k, fault);
-            let ended = store.end(&JobEnd::Finished, Retention::default());
+            let ended = end(store, &JobEnd::Finished, Retention::default());
             let image = memory.kill_image();
             let start = open(&image, &StartFrom::Latest).unwrap().start().clone();
             let newest = job_dir().checkpoint(CheckpointId(2));
@@ -147,6 +147,7 @@ fn what_cannot_be_deleted_at_the_end_fails_nothing_and_goes_at_the_next_start() 
         let left = store.end(&how, Retention::default()).unwrap();
         assert!(left.iter().any(|error| error.to_string().contains("/chk-3")), "{how:?}: {left:?}");
         assert!(store.retained().is_empty(), "{how:?}");
+        store.told().unwrap();
         drop(store);
         storage.fail_every(Op::RemoveDir, None);
         drop(start(&storage));

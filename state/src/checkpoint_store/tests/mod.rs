@@ -95,9 +95,10 @@ pub(super) fn run(store: &mut CheckpointStore, ids: impl IntoIterator<Item = u64
     }
 }
 
-/// The job ends, and with it its process.
+/// The job ends, which is told, and with it its process.
 pub(super) fn end(mut store: CheckpointStore, end: &JobEnd, retention: Retention) -> Result<(), StateError> {
-    store.end(end, retention).map(drop)
+    store.end(end, retention)?;
+    store.told()
 }
 
 /// Reads everything that a snapshot holds and compares it with what was written for its number.

@@ -21,14 +21,29 @@ impl Counter {
 }
 
 /// A subtask's record counters (ruling 29); they count this attempt, the engine adds what a checkpoint restored.
+///
+/// Of a sink there are two: what has been pre-committed belongs to the next checkpoint, what can be seen is what a
+/// report says. A sink whose records can be seen as soon as they are written calls [`Counters::written`].
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Records read by a source, rejected ones included.
     pub records_in: Counter,
-    /// Records written by a sink.
+    /// Records of this attempt that a sink has made visible.
     pub records_out: Counter,
+    /// Records that become visible when the next barrier's checkpoint completes, and all those before them. What an
+    /// unfinished file of the restored checkpoint holds counts when that file is finished, what was pre-committed for
+    /// it does not count again.
+    pub records_sealed: Counter,
     /// Records that came after their window was gone.
     pub records_late: Counter,
     /// Records that could not be used.
     pub records_rejected: Counter,
+}
+
+impl Counters {
+    /// A sink has made so many records visible that nothing takes back.
+    pub fn written(&self, records: u64) {
+        self.records_sealed.add(records);
+        self.records_out.add(records);
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::handle::not_taken;
 use super::supervisor::{Asked, Supervisor};
-use super::{CheckpointInfo, board};
+use super::{CheckpointInfo, tally};
 use crate::checkpoint::{Action, Barrier, CheckpointFailure, Input, SubtaskId, Taken, Ticket};
 use crate::error::Error;
 use crate::task::{Acknowledged, Message, OperatorIndex, ToSupervisor};
@@ -75,7 +75,7 @@ impl Supervisor {
         for (subtask, payload) in acks {
             attempt.acknowledged[subtask.0 as usize] = payload.counters;
         }
-        attempt.acknowledged.iter().fold(self.base, |sum, counters| board::add(sum, *counters))
+        attempt.acknowledged.iter().fold(self.base, |sum, counters| tally::add(sum, *counters))
     }
 
     fn metadata(

@@ -1,13 +1,11 @@
 //! Where a running job can be looked at, without asking its supervisor.
 
 use super::summary::CheckpointInfo;
+use super::tally::Tally;
 use crate::checkpoint::CheckpointStatistics;
-use millstream_io::counters::Counters;
-use millstream_state::metadata::LineCounters;
 use parking_lot::Mutex;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 /// Where a job is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -52,7 +50,7 @@ pub struct Metrics {
     pub state: JobState,
     /// Records read, over the line.
     pub records_in: u64,
-    /// Records written by sinks, over the line; committed once their checkpoint is complete.
+    /// Records committed by sinks, over the line.
     pub records_out: u64,
     /// Records that came too late.
     pub records_late: u64,
@@ -75,11 +73,7 @@ pub(crate) struct Board(Mutex<Posted>);
 
 pub(crate) struct Posted {
     pub state: JobState,
-    /// What the line had counted when the present attempt began.
-    pub base: LineCounters,
-    /// The present attempt's counters.
-    pub counters: Vec<Arc<Counters>>,
-    pub replayed: u64,
+    pub tally: Tally,
     pub restarts: u64,
     pub last_checkpoint: Option<CheckpointInfo>,
     pub restored_from: Option<PathBuf>,
@@ -90,9 +84,7 @@ impl Board {
     pub(crate) fn new() -> Self {
         Self(Mutex::new(Posted {
             state: JobState::Starting,
-            base: LineCounters::default(),
-            counters: Vec::new(),
-            replayed: 0,
+            tally: Tally::default(),
             restarts: 0,
             last_checkpoint: None,
             restored_from: None,
@@ -106,44 +98,18 @@ impl Board {
 
     pub(crate) fn metrics(&self) -> Metrics {
         let posted = self.0.lock();
-        let now = posted.now();
+        let now = posted.tally.counted();
         Metrics {
             state: posted.state,
             records_in: now.records_in,
             records_out: now.records_out,
             records_late: now.records_late,
             records_rejected: now.records_rejected,
-            records_replayed: posted.replayed,
+            records_replayed: posted.tally.replayed(),
             restarts: posted.restarts,
             last_checkpoint: posted.last_checkpoint.clone(),
             restored_from: posted.restored_from.clone(),
             checkpoints: posted.checkpoints.clone(),
         }
-    }
-}
-
-impl Posted {
-    /// What the line has counted up to now.
-    pub(crate) fn now(&self) -> LineCounters {
-        self.counters.iter().fold(self.base, |sum, counters| add(sum, read(counters)))
-    }
-}
-
-/// A subtask's counters as of now.
-pub(crate) fn read(counters: &Counters) -> LineCounters {
-    LineCounters {
-        records_in: counters.records_in.get(),
-        records_out: counters.records_out.get(),
-        records_late: counters.records_late.get(),
-        records_rejected: counters.records_rejected.get(),
-    }
-}
-
-pub(crate) fn add(a: LineCounters, b: LineCounters) -> LineCounters {
-    LineCounters {
-        records_in: a.records_in + b.records_in,
-        records_out: a.records_out + b.records_out,
-        records_late: a.records_late + b.records_late,
-        records_rejected: a.records_rejected + b.records_rejected,
     }
 }

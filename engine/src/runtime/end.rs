@@ -72,7 +72,7 @@ impl Supervisor {
         self.halt();
         // At the end of input everything that was written is committed; otherwise what the newest checkpoint holds.
         if state != JobState::Finished {
-            self.count_completed();
+            self.fall_back();
         }
         self.enter(state);
         let recorded = match state {

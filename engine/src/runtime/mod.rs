@@ -16,6 +16,7 @@ mod restore;
 mod settings;
 mod summary;
 mod supervisor;
+mod tally;
 mod threads;
 mod wait;
 

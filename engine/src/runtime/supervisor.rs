@@ -136,7 +136,6 @@ impl Supervisor {
     pub(super) fn conclude(&mut self, last: &Restored) {
         self.goes_on_from(Some(last));
         self.completed = last.metadata.counters;
-        self.parts.board.post(|posted| posted.base = last.metadata.counters);
         self.note_restored(last);
         self.over = true;
     }
@@ -154,7 +153,11 @@ impl Supervisor {
     fn goes_on_from(&mut self, restored: Option<&Restored>) {
         self.restored_from = restored.map(|restored| restored.dir.clone());
         let from = self.restored_from.clone();
-        self.parts.board.post(|posted| posted.restored_from = from);
+        let counted = restored.map_or_else(LineCounters::default, |restored| restored.metadata.counters);
+        self.parts.board.post(|posted| {
+            posted.restored_from = from;
+            posted.tally.restored(counted);
+        });
     }
 
     /// Tells the coordinator; between attempts there is nothing that it could want to have done.
@@ -270,6 +273,8 @@ impl Supervisor {
                     let tasks = attempt.tasks.clone();
                     let seed = seed::mix(self.parts.seed ^ attempt.number);
                     let ended = std::mem::take(&mut attempt.ended_early);
+                    let base = self.base;
+                    self.parts.board.post(|posted| posted.tally.opened(base));
                     self.enter(JobState::Running);
                     self.coordinate(Input::Started { tasks, seed });
                     for subtask in ended {
@@ -370,10 +375,7 @@ impl Supervisor {
             self.note_restored(restored);
         }
         let (base, counters) = (self.base, attempt.counters.clone());
-        self.parts.board.post(|posted| {
-            posted.base = base;
-            posted.counters = counters;
-        });
+        self.parts.board.post(|posted| posted.tally.begin(base, counters));
         self.attempt = Some(attempt);
         self.failure = None;
         Ok(())
@@ -421,7 +423,7 @@ impl Supervisor {
         if self.outcome.is_some() {
             return;
         }
-        self.count_replay();
+        self.fall_back();
         if let Some(id) = self.stopped_at {
             return self.stop_not_committed(id, &error);
         }
@@ -451,23 +453,10 @@ impl Supervisor {
         self.coordinate(Input::Stopped);
     }
 
-    /// What was read since the newest completed checkpoint will be read again, and counts as if it had not been.
-    fn count_replay(&mut self) {
+    /// Counts as of the newest completed checkpoint: what was read after it will be read again, if anything is.
+    pub(super) fn fall_back(&mut self) {
         let completed = self.completed;
-        self.parts.board.post(|posted| {
-            posted.replayed += posted.now().records_in.saturating_sub(completed.records_in);
-            posted.base = completed;
-            posted.counters.clear();
-        });
-    }
-
-    /// Counts as of the newest completed checkpoint: what came after it was not committed.
-    pub(super) fn count_completed(&mut self) {
-        let completed = self.completed;
-        self.parts.board.post(|posted| {
-            posted.base = completed;
-            posted.counters.clear();
-        });
+        self.parts.board.post(|posted| posted.tally.fall_back(completed));
     }
 
     pub(super) fn checkpoint_path(&self, id: CheckpointId) -> PathBuf {

@@ -55,7 +55,8 @@ impl SnapshotWriter {
         metrics.sync = now.saturating_sub(begun);
         let counters = LineCounters {
             records_in: self.counters.records_in.get(),
-            records_out: self.counters.records_out.get(),
+            // What the sink has pre-committed: visible once this checkpoint is complete (ruling 29).
+            records_out: self.counters.records_sealed.get(),
             records_late: self.counters.records_late.get(),
             records_rejected: self.counters.records_rejected.get(),
         };

@@ -27,6 +27,8 @@ pub struct CollectSink<T> {
     written: Vec<T>,
     /// What was sealed and not committed yet.
     pending: Vec<Batch<T>>,
+    /// Batches below this number are restored ones: the checkpoint has counted them.
+    first: u64,
     counters: Arc<Counters>,
 }
 
@@ -85,6 +87,7 @@ impl<T: Record> CollectSink<T> {
             shared: Arc::new(Mutex::new(shared)),
             written: Vec::new(),
             pending: Vec::new(),
+            first: 0,
             counters: Arc::default(),
         }
     }
@@ -108,6 +111,7 @@ impl<T> Clone for CollectSink<T> {
             shared: Arc::clone(&self.shared),
             written: Vec::new(),
             pending: Vec::new(),
+            first: 0,
             counters: Arc::default(),
         }
     }
@@ -138,12 +142,12 @@ impl<T: Record> Sink for CollectSink<T> {
         self.counters = cx.counters;
         self.written = Vec::new();
         self.pending = restored;
+        self.first = self.shared.lock().next_batch;
         Ok(())
     }
 
     fn write(&mut self, record: T::Ref<'_>) -> Result<(), ConnectorError> {
         self.written.push(T::own(record));
-        self.counters.records_out.add(1);
         Ok(())
     }
 
@@ -152,6 +156,7 @@ impl<T: Record> Sink for CollectSink<T> {
             let mut shared = self.shared.lock();
             let batch = shared.next_batch;
             shared.next_batch += 1;
+            self.counters.records_sealed.add(self.written.len() as u64);
             self.pending.push((batch, epoch.id.0, std::mem::take(&mut self.written)));
         }
         let state = self.pending.iter().map(|(batch, id, records)| (*batch, *id, copy(records))).collect();
@@ -166,6 +171,9 @@ impl<T: Record> Sink for CollectSink<T> {
         let due: Vec<Batch<T>> = due;
         for (batch, _, records) in due {
             if shared.committed.insert(batch) {
+                if batch >= self.first {
+                    self.counters.records_out.add(records.len() as u64);
+                }
                 shared.records.extend(records);
             }
         }
@@ -232,13 +240,16 @@ mod tests {
             let mut again = start(&sink, &durable);
             again.commit(CheckpointId(1)).unwrap();
             assert_eq!(seen.snapshot(), [1]);
+            assert_eq!(again.counters.records_out.get(), 0, "the restored checkpoint has counted it");
         }
         let mut again = start(&sink, &durable);
         again.commit(CheckpointId(1)).unwrap();
         again.write(2).unwrap();
         again.pre_commit(epoch(2)).unwrap();
+        assert_eq!((again.counters.records_sealed.get(), again.counters.records_out.get()), (1, 0));
         again.commit(CheckpointId(2)).unwrap();
         assert_eq!(seen.snapshot(), [1, 2]);
+        assert_eq!(again.counters.records_out.get(), 1);
     }
 
     /// In a new process the numbers of old batches are unknown, but they are in the restored state.
@@ -251,5 +262,10 @@ mod tests {
         running.pre_commit(epoch(5)).unwrap();
         running.commit(CheckpointId(5)).unwrap();
         assert_eq!(sink.collected().take(), [10, 11]);
+        assert_eq!(
+            running.counters.records_out.get(),
+            1,
+            "the restored checkpoint has counted the other one"
+        );
     }
 }

@@ -87,7 +87,7 @@ impl<T: Record, E: Encode<T>> StdoutSink<T, E> {
 
     /// Writes what has been collected: whole records, in one piece.
     fn flush(&mut self) -> Result<(), ConnectorError> {
-        self.counters.records_out.add(std::mem::take(&mut self.written));
+        self.counters.written(std::mem::take(&mut self.written));
         if self.buffer.is_empty() {
             return Ok(());
         }
@@ -173,7 +173,7 @@ mod tests {
         sink.write("c").unwrap();
         assert_eq!(sink.tick(Duration::from_secs(1)).unwrap(), Some(Duration::from_millis(1100)));
         assert_eq!(*kept.0.lock(), b"a\nb\nc\n");
-        assert_eq!(counters.records_out.get(), 3);
+        assert_eq!((counters.records_out.get(), counters.records_sealed.get()), (3, 3));
     }
 
     #[test]

@@ -26,7 +26,10 @@ impl Writer {
     ) -> Result<(), ConnectorError> {
         while let Some(file) = self.ledger.due(id) {
             match commit_one(&*self.directory.storage, &self.directory.path, file)? {
-                Committed::Visible => self.directory.names.change(),
+                Committed::Visible => {
+                    self.cx.counters.records_out.add(file.records);
+                    self.directory.names.change();
+                }
                 Committed::Lost(error) => match &mut ignore {
                     None => return Err(error),
                     Some(ignore) => ignore(),

@@ -27,6 +27,8 @@ pub enum FileState {
         part: Part,
         /// Its durable length.
         len: u64,
+        /// The records in it. The checkpoint's counters are without them (ruling 29).
+        records: u64,
     },
     /// Closed: is made visible when the checkpoint completes.
     Pending {
@@ -54,6 +56,8 @@ impl FileState {
 pub(super) struct Closed {
     pub part: Part,
     pub len: u64,
+    /// Records of this attempt's counters in it: none in a file that the restored checkpoint has counted already.
+    pub records: u64,
     /// The checkpoint that it was sealed for; none until the next barrier.
     pub sealed: Option<CheckpointId>,
 }
@@ -66,13 +70,13 @@ pub(super) struct Ledger {
 
 impl Ledger {
     /// A file was closed, all of it belongs to the epoch that is being written.
-    pub fn closed(&mut self, part: Part, len: u64) {
-        self.files.push(Closed { part, len, sealed: None });
+    pub fn closed(&mut self, part: Part, len: u64, records: u64) {
+        self.files.push(Closed { part, len, records, sealed: None });
     }
 
     /// A file that the restored checkpoint holds as pending.
     pub fn restored(&mut self, part: Part, len: u64, checkpoint: CheckpointId) {
-        self.files.push(Closed { part, len, sealed: Some(checkpoint) });
+        self.files.push(Closed { part, len, records: 0, sealed: Some(checkpoint) });
     }
 
     /// The barrier of checkpoint `id`: what is closed now belongs to it.

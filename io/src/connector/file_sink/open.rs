@@ -66,13 +66,13 @@ impl Writer {
             match decide(&state, found, &self.owner) {
                 Step::Nothing => {}
                 Step::Commit { len, checkpoint } => self.ledger.restored(part.clone(), len, checkpoint),
-                Step::GoOn { len } => {
+                Step::GoOn { len, records } => {
                     let file = self.cx.storage.append(&self.directory.path.join(part.hidden()), len)?;
-                    self.take_over(part.clone(), file, len);
+                    self.take_over(part.clone(), file, len, records);
                 }
-                Step::Copy { len } => {
+                Step::Copy { len, records } => {
                     let (copy, file) = self.copy(part, len)?;
-                    self.take_over(copy, file, len);
+                    self.take_over(copy, file, len, records);
                 }
                 Step::Lost(_) if ignore_missing => lost_files += 1,
                 Step::Lost(loss) => return Err(lost(&self.directory.path, part, &loss)),

@@ -20,9 +20,9 @@ pub(super) enum Step {
     /// Make it visible when the restored checkpoint is committed (again).
     Commit { len: u64, checkpoint: CheckpointId },
     /// Cut it to this length and go on with it.
-    GoOn { len: u64 },
+    GoOn { len: u64, records: u64 },
     /// Go on with a copy of so much of it: it belongs to somebody else.
-    Copy { len: u64 },
+    Copy { len: u64, records: u64 },
     /// Its data is gone.
     Lost(Loss),
 }
@@ -57,7 +57,7 @@ pub(super) fn decide(state: &FileState, found: Found, owner: &str) -> Step {
     match *state {
         FileState::Counter { .. } => Step::Nothing,
         FileState::Pending { len, checkpoint, .. } => pending(len, checkpoint, found),
-        FileState::Open { ref part, len } => open(part, len, found, owner),
+        FileState::Open { ref part, len, records } => open(part, len, records, found, owner),
     }
 }
 
@@ -72,12 +72,12 @@ fn pending(len: u64, checkpoint: u64, found: Found) -> Step {
     }
 }
 
-fn open(part: &Part, len: u64, found: Found, owner: &str) -> Step {
+fn open(part: &Part, len: u64, records: u64, found: Found, owner: &str) -> Step {
     let loss = |left, visible| Step::Lost(Loss { len, checkpoint: None, left, visible });
     match (found.hidden, found.visible) {
         (Some(left), _) if left < len => loss(Some(left), false),
-        (Some(_), _) if part.owner == owner => Step::GoOn { len },
-        (Some(_), _) => Step::Copy { len },
+        (Some(_), _) if part.owner == owner => Step::GoOn { len, records },
+        (Some(_), _) => Step::Copy { len, records },
         // A later checkpoint, which is not the one restored, has committed it.
         (None, Some(left)) if left >= len => Step::Nothing,
         (None, left) => loss(left, left.is_some()),
@@ -101,7 +101,7 @@ mod tests {
     }
 
     fn open(len: u64) -> FileState {
-        FileState::Open { part: part(), len }
+        FileState::Open { part: part(), len, records: 2 }
     }
 
     fn commit(len: u64) -> Step {
@@ -137,14 +137,14 @@ mod tests {
 
     #[test]
     fn ms_072_what_was_written_after_the_checkpoint_may_be_cut() {
-        assert_eq!(decide(&open(10), HERE, "me.1"), Step::GoOn { len: 10 });
-        assert_eq!(decide(&open(3), HERE, "me.1"), Step::GoOn { len: 3 });
+        assert_eq!(decide(&open(10), HERE, "me.1"), Step::GoOn { len: 10, records: 2 });
+        assert_eq!(decide(&open(3), HERE, "me.1"), Step::GoOn { len: 3, records: 2 });
     }
 
     #[test]
     fn ruling_5_a_file_of_another_owner_is_copied_never_cut() {
-        assert_eq!(decide(&open(3), HERE, "me.2"), Step::Copy { len: 3 });
-        assert_eq!(decide(&open(3), HERE, "you.1"), Step::Copy { len: 3 });
+        assert_eq!(decide(&open(3), HERE, "me.2"), Step::Copy { len: 3, records: 2 });
+        assert_eq!(decide(&open(3), HERE, "you.1"), Step::Copy { len: 3, records: 2 });
     }
 
     #[test]

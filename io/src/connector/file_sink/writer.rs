@@ -39,8 +39,10 @@ pub(super) struct Writer {
     limit: usize,
     open: Option<Open>,
     activity: Option<Activity>,
-    /// Records since they were last counted.
-    written: u64,
+    /// Records of the file that is being written, buffered ones included.
+    records: u64,
+    /// How many of them there were when somebody last looked.
+    seen: u64,
     unsynced: Vec<Arc<Unsynced>>,
 }
 
@@ -70,7 +72,8 @@ impl Writer {
             limit: 0,
             open: None,
             activity: None,
-            written: 0,
+            records: 0,
+            seen: 0,
             unsynced: Vec::new(),
             cx,
         }
@@ -79,7 +82,7 @@ impl Writer {
     /// A record was appended to the buffer.
     #[inline(always)]
     pub fn appended(&mut self) -> Result<(), ConnectorError> {
-        self.written += 1;
+        self.records += 1;
         if self.buffer.len() >= self.limit { self.look() } else { Ok(()) }
     }
 
@@ -106,17 +109,14 @@ impl Writer {
         self.limit = if self.activity.is_some() { self.rolling.room(len, BUFFER) } else { 0 };
     }
 
-    /// Adds the records written since the last call to the counters and says whether there were any.
-    fn count(&mut self) -> bool {
-        let any = self.written > 0;
-        self.cx.counters.records_out.add(std::mem::take(&mut self.written));
-        any
-    }
-
     /// Hands the buffer to the file, which is created when there is none. A failed creation leaves everything as it
     /// was; after a failed write nothing can be said about the file.
     fn flush(&mut self) -> Result<(), StorageError> {
         if self.buffer.is_empty() {
+            // Records without bytes, and no file for them: there is nothing to wait for.
+            if self.open.is_none() {
+                self.cx.counters.written(std::mem::take(&mut self.records));
+            }
             return Ok(());
         }
         if self.open.is_none() {
@@ -162,16 +162,17 @@ impl Writer {
 
     /// Takes over a file from the restored checkpoint: the first own one is written on, others are closed, to be
     /// committed with the next checkpoint.
-    pub fn take_over(&mut self, part: Part, file: Box<dyn WriteFile>, len: u64) {
+    pub fn take_over(&mut self, part: Part, file: Box<dyn WriteFile>, len: u64, records: u64) {
         let goes_on =
             self.open.is_none() && part.subtask as usize == self.cx.subtask && part.suffix == self.suffix;
         if goes_on {
             let now = self.cx.clock.now();
             self.activity = Some(Activity { first: now, last: now });
             self.open = Some(Open { part, file, len, durable: Arc::default() });
+            (self.records, self.seen) = (records, records);
             self.set_limit();
         } else {
-            self.ledger.closed(part, len);
+            self.closed(part, len, records);
             self.unsynced.push(Unsynced::new(file));
         }
     }
@@ -181,8 +182,10 @@ impl Writer {
         debug_assert!(self.buffer.is_empty(), "what is buffered belongs to the file");
         self.activity = None;
         self.limit = 0;
+        self.seen = 0;
+        let records = std::mem::take(&mut self.records);
         let Some(Open { part, file, len, .. }) = self.open.take() else { return Ok(()) };
-        self.ledger.closed(part, len);
+        self.closed(part, len, records);
         self.unsynced.push(Unsynced::new(file));
         self.unsynced.retain(|file| !file.is_done());
         if self.unsynced.len() > MAX_UNSYNCED {
@@ -191,9 +194,15 @@ impl Writer {
         Ok(())
     }
 
+    /// These records are part of the next checkpoint; one that the barrier finds in an open file is not (ruling 29).
+    fn closed(&mut self, part: Part, len: u64, records: u64) {
+        self.ledger.closed(part, len, records);
+        self.cx.counters.records_sealed.add(records);
+    }
+
     /// Closes a file that is old enough; says when to look again: early enough for a file that is begun at once.
     pub fn tick(&mut self, now: Moment) -> Result<Moment, ConnectorError> {
-        let any = self.count();
+        let any = self.records != std::mem::replace(&mut self.seen, self.records);
         let Some(activity) = &mut self.activity else { return Ok(self.rolling.earliest(now)) };
         if any {
             activity.last = now;
@@ -208,7 +217,6 @@ impl Writer {
     }
 
     pub fn pre_commit(&mut self, epoch: Epoch) -> Result<PreCommit<FileState>, ConnectorError> {
-        self.count();
         self.unsynced.retain(|file| !file.is_done());
         if let Some(cause) = self.unsynced.iter().find_map(|file| file.failure()) {
             return Err(failed_before(&cause));
@@ -228,9 +236,11 @@ impl Writer {
         self.ledger.seal(epoch.id);
         let mut state = vec![FileState::Counter { next: self.next }];
         state.extend(self.ledger.snapshot());
-        state.extend(
-            self.open.as_ref().map(|open| FileState::Open { part: open.part.clone(), len: open.len }),
-        );
+        state.extend(self.open.as_ref().map(|open| FileState::Open {
+            part: open.part.clone(),
+            len: open.len,
+            records: self.records,
+        }));
         let debts = Debts {
             files: self.unsynced.clone(),
             prefix: self.prefix()?,

@@ -56,7 +56,7 @@ proptest! {
         for action in actions {
             match action {
                 Action::Close => {
-                    ledger.closed(part(next), next + 100);
+                    ledger.closed(part(next), next + 100, 1);
                     files.push(File { number: next, barrier: None, visible: false });
                     next += 1;
                 }
@@ -105,7 +105,7 @@ proptest! {
 fn state_survives_its_encoding() {
     let states = [
         FileState::Counter { next: 7 },
-        FileState::Open { part: part(1), len: 5 },
+        FileState::Open { part: part(1), len: 5, records: 2 },
         FileState::Pending { part: part(2), len: 6, checkpoint: 3 },
     ];
     for state in states {

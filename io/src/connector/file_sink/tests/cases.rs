@@ -52,7 +52,33 @@ fn sk_06_only_files_closed_before_the_barrier_become_visible() {
     assert_eq!(visible_lines(&memory), lines(0..0));
     attempt.commit(snapshot.id).unwrap();
     assert_eq!(visible_lines(&memory), lines(0..2));
+    assert_eq!((attempt.counters.records_sealed.get(), attempt.counters.records_out.get()), (3, 2));
     assert_eq!(hidden(&memory), [format!(".part-0-2.{JOB}.1.uncommitted")]);
+}
+
+/// Ruling 29: a checkpoint counts what is visible once it is complete, the report what is. The record that stands in an
+/// open file at the barrier is in neither, until its file is finished: by the attempt that goes on with it.
+#[test]
+fn ruling_29_a_record_counts_with_its_file() {
+    let (memory, setting) = memory();
+    let setting = Setting { sink: FileSink::lines(DIR).roll_size(10), ..setting };
+    let counted =
+        |attempt: &Attempt| (attempt.counters.records_sealed.get(), attempt.counters.records_out.get());
+    let mut attempt = setting.start(&Snapshot::default()).unwrap();
+    // "0:.\n", "1:x.\n" and "2:xx.\n" are 4 + 5 + 6 bytes, which closes the first file.
+    attempt.write(4).unwrap();
+    assert_eq!(counted(&attempt), (3, 0));
+    let (snapshot, works) = attempt.barrier(false).unwrap();
+    works.into_iter().for_each(|work| work().unwrap());
+    assert_eq!(counted(&attempt), (3, 0));
+    drop(attempt);
+    let mut attempt = setting.start(&snapshot).unwrap();
+    assert_eq!(visible_lines(&memory), lines(0..3));
+    assert_eq!(counted(&attempt), (0, 0), "the restored checkpoint has counted them");
+    attempt.write(1).unwrap();
+    attempt.checkpoint(true, &mut Snapshot::default()).unwrap();
+    assert_eq!(visible_lines(&memory), lines(0..5));
+    assert_eq!(counted(&attempt), (2, 2));
 }
 
 /// MS-008: one notification may stand for several checkpoints, and come late.

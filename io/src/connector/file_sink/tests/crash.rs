@@ -230,7 +230,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// Goes through the steps from where it stands; an error ends the attempt, and the step is over.
 fn play(
     steps: &mut std::slice::Iter<'_, Step>,
-    storage: &FaultStorage,
+    (storage, memory): (&FaultStorage, &MemoryStorage),
     parallelism: &mut usize,
     durable: &mut Snapshot,
 ) -> Result<(), ConnectorError> {
@@ -258,6 +258,8 @@ fn play(
                 attempt = setting(*parallelism).start(durable)?;
             }
         }
+        // Ruling 29: the report says what can be seen, no more and no less.
+        assert_eq!(attempt.reported(), visible_lines(memory).len() as u64);
     }
     attempt.checkpoint(true, durable)
 }
@@ -277,7 +279,7 @@ proptest! {
         for (k, how, power_cut, seed) in crashes {
             let storage = FaultStorage::new(Arc::new(memory.clone()));
             storage.crash_at(k, [Crash::Before, Crash::Torn, Crash::After][how]);
-            if let Err(error) = play(&mut steps, &storage, &mut parallelism, &mut durable) {
+            if let Err(error) = play(&mut steps, (&storage, &memory), &mut parallelism, &mut durable) {
                 prop_assert!(is_crash(&error), "{}", error);
             }
             memory = if power_cut { memory.crash_image(seed) } else { memory.kill_image() };
@@ -285,8 +287,9 @@ proptest! {
             prop_assert!(seen.len() as u64 <= durable.position);
         }
         let storage = FaultStorage::new(Arc::new(memory.clone()));
-        play(&mut steps, &storage, &mut parallelism, &mut durable).unwrap();
+        play(&mut steps, (&storage, &memory), &mut parallelism, &mut durable).unwrap();
         prop_assert_eq!(visible_lines(&memory), lines(0..durable.position));
+        prop_assert_eq!(durable.counted, durable.position);
         prop_assert_eq!(hidden(&memory), Vec::<String>::new());
         for seed in 0..5 {
             let left = visible_lines(&memory.crash_image(seed));

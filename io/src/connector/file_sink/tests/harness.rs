@@ -23,6 +23,8 @@ pub struct Snapshot {
     pub id: u64,
     /// Records before this one are part of it.
     pub position: u64,
+    /// Records that are visible once it is committed.
+    pub counted: u64,
     pub state: Vec<FileState>,
 }
 
@@ -44,6 +46,8 @@ pub struct Attempt {
     pub next_id: u64,
     pub clock: Arc<ManualClock>,
     pub counters: Arc<Counters>,
+    /// What the restored checkpoint had counted.
+    base: u64,
 }
 
 pub struct Setting {
@@ -76,7 +80,14 @@ impl Setting {
             sink.commit(CheckpointId(from.id))?;
             sinks.push(sink);
         }
-        Ok(Attempt { sinks, position: from.position, next_id: from.id + 1, clock, counters })
+        Ok(Attempt {
+            sinks,
+            position: from.position,
+            next_id: from.id + 1,
+            clock,
+            counters,
+            base: from.counted,
+        })
     }
 }
 
@@ -94,7 +105,7 @@ impl Attempt {
     /// The barrier: the state of all subtasks, and the work that makes it durable.
     pub fn barrier(&mut self, close: bool) -> Result<(Snapshot, Vec<DurableWork>), ConnectorError> {
         let epoch = Epoch { id: CheckpointId(self.next_id), close };
-        let mut snapshot = Snapshot { id: self.next_id, position: self.position, state: Vec::new() };
+        let mut snapshot = Snapshot { id: self.next_id, position: self.position, ..Snapshot::default() };
         self.next_id += 1;
         let mut works = Vec::new();
         for sink in &mut self.sinks {
@@ -102,7 +113,13 @@ impl Attempt {
             snapshot.state.extend(sealed.state);
             works.extend(sealed.work);
         }
+        snapshot.counted = self.base + self.counters.records_sealed.get();
         Ok((snapshot, works))
+    }
+
+    /// Records that a report would call visible.
+    pub fn reported(&self) -> u64 {
+        self.base + self.counters.records_out.get()
     }
 
     pub fn commit(&mut self, id: u64) -> Result<(), ConnectorError> {

@@ -118,7 +118,21 @@ impl CheckpointStore {
             return Err(error.into());
         }
         self.retained.push(id);
+        if self.lineage.reached.is_none() {
+            // A guard against what others delete: without it the checkpoint is as complete, and the next one tries again.
+            let _ = self.note_reached();
+        }
         Ok(CommitPermit::mint(id))
+    }
+
+    /// Puts on record that the newest checkpoint has been completed.
+    fn note_reached(&mut self) -> storage::Result<()> {
+        let lineage = self.lineage.reached(self.retained.last().copied());
+        if lineage != self.lineage {
+            lineage::write(&*self.storage, &self.dir.lineage(), &lineage)?;
+            self.lineage = lineage;
+        }
+        Ok(())
     }
 
     fn check_files(&self, dir: &Path, metadata: &Metadata) -> Result<(), StateError> {
@@ -208,7 +222,10 @@ impl CheckpointStore {
     /// # Errors
     /// Those of the storage: the end is not on record.
     pub fn end(&mut self, end: &JobEnd, retention: Retention) -> Result<Vec<StateError>, StateError> {
-        let Some(line_end) = line_end(end, retention) else { return Ok(Vec::new()) };
+        let Some(line_end) = line_end(end, retention) else {
+            self.note_reached()?;
+            return Ok(Vec::new());
+        };
         if line_end == LineEnd::Finished {
             self.keep_to_tell()?;
         }

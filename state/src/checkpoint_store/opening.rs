@@ -181,6 +181,7 @@ impl Opening {
     pub fn begin(mut self, num_retained: usize) -> Result<CheckpointStore, StateError> {
         self.claim()?;
         let lineage = self.lineage();
+        let lineage = lineage.reached(self.own(&lineage).last().copied());
         // Written even when nothing changes: a directory that cannot be written to is noticed here (MS-009).
         lineage::write(&*self.storage, &self.dir.lineage(), &lineage).map_err(StateError::Unusable)?;
         self.clean_up().map_err(StateError::Unusable)?;

@@ -9,7 +9,8 @@ use millstream_io::storage::{self, Storage};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-const KIND: FileKind = FileKind { magic: *b"MILLLINE", version: 1 };
+/// Version 2 added what the line has reached.
+const KIND: FileKind = FileKind { magic: *b"MILLLINE", version: 2 };
 
 /// The lineage in the file `path`, `None` when there is no such file.
 pub(crate) fn read(storage: &dyn Storage, path: &Path) -> Result<Option<Lineage>, StateError> {
@@ -50,6 +51,7 @@ impl Lineage {
                 out.blob(dir.as_os_str().as_encoded_bytes());
             }
         }
+        out.u64(self.reached.map_or(0, |id| id.0));
         frame::seal(KIND, &out.bytes)
     }
 
@@ -58,7 +60,7 @@ impl Lineage {
     /// # Errors
     /// [`FormatError`] says what is wrong with it.
     pub fn parse(bytes: &[u8]) -> Result<Self, FormatError> {
-        let (_version, body) = frame::open(KIND, bytes)?;
+        let (version, body) = frame::open(KIND, bytes)?;
         let mut c = Cursor::new(body);
         let line = c.u64("line")?;
         let first = CheckpointId(c.u64("first checkpoint")?);
@@ -77,8 +79,12 @@ impl Lineage {
             3 => LineEnd::Stopped(path(&mut c, "end of the line")?),
             _ => return Err(c.bad("end of the line", "no such kind")),
         };
+        let reached = match version {
+            1 => None,
+            _ => Some(CheckpointId(c.u64("reached checkpoint")?)).filter(|id| *id >= CheckpointId::FIRST),
+        };
         c.end()?;
-        Ok(Self { line, first, began, end })
+        Ok(Self { line, first, began, end, reached })
     }
 }
 

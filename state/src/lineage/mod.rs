@@ -48,18 +48,27 @@ pub struct Lineage {
     pub began: Began,
     /// How it ended.
     pub end: LineEnd,
+    /// A checkpoint of it that has been completed, if one has: not always the newest, but while the line is open the
+    /// newest that is there is never an older one, unless others have deleted it.
+    pub reached: Option<CheckpointId>,
 }
 
 impl Lineage {
     /// An open line.
     pub fn begin(line: u64, first: CheckpointId, began: Began) -> Self {
-        Self { line, first, began, end: LineEnd::Open }
+        Self { line, first, began, end: LineEnd::Open, reached: None }
     }
 
     /// The same line with an end.
     #[must_use]
     pub fn ended(&self, end: LineEnd) -> Self {
         Self { end, ..self.clone() }
+    }
+
+    /// The same line, with checkpoint `id`, or none, completed.
+    #[must_use]
+    pub(crate) fn reached(&self, id: Option<CheckpointId>) -> Self {
+        Self { reached: self.reached.max(id), ..self.clone() }
     }
 
     /// Whether checkpoint `id` belongs to this line.

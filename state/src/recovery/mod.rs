@@ -2,7 +2,7 @@
 //!
 //! Only the current line is chosen by itself, and of it the newest completed checkpoint, or none: if that one is
 //! damaged the start is refused, for output that a newer checkpoint has committed would otherwise be written again
-//! without a word (ruling 1).
+//! without a word (ruling 1). For the same reason it is refused when the line has had a checkpoint that is gone.
 //!
 //! Ids go on above every number that is found, above those before the recorded line's first, and above the snapshot
 //! that a start goes on from (CP-13). A number comes again only when nothing of it is left: a line that finished or was
@@ -149,7 +149,8 @@ impl Plan {
 /// Decides what a start goes on from.
 ///
 /// # Errors
-/// [`Refusal::LineageMissing`] when the record of the lines is gone while checkpoints are there.
+/// [`Refusal::LineageMissing`] when the record of the lines is gone while checkpoints are there, [`Refusal::Gone`] when
+/// a checkpoint is gone that the line would go on from.
 pub fn plan(facts: &Facts, request: &Request) -> Result<Plan, Refusal> {
     let mut plan = decide(facts, request)?;
     let chosen = plan.start.snapshot().map(Path::to_owned);
@@ -162,7 +163,7 @@ fn decide(facts: &Facts, request: &Request) -> Result<Plan, Refusal> {
     match (request, line) {
         (Request::Fresh, _) => Ok(new_line(facts, Start::Empty(Reason::Fresh))),
         (Request::From(dir), Some(line)) if line.began_at(dir) => {
-            Ok(go_on(facts, line, Start::From(dir.clone())))
+            go_on(facts, line, Start::From(dir.clone()))
         }
         (Request::From(dir), _) => Ok(new_line(facts, Start::From(dir.clone()))),
         (Request::Resume, Some(line)) => {
@@ -171,7 +172,7 @@ fn decide(facts: &Facts, request: &Request) -> Result<Plan, Refusal> {
                 LineEnd::Canceled => Reason::NewRunAfterCancel,
                 LineEnd::Open | LineEnd::Stopped(_) => Reason::NoCheckpoint,
             });
-            Ok(go_on(facts, line, empty))
+            go_on(facts, line, empty)
         }
         (Request::Resume, None) => match facts.checkpoints.iter().rfind(|c| c.complete) {
             None => Ok(new_line(facts, Start::Empty(Reason::NoCheckpoint))),
@@ -184,18 +185,23 @@ fn decide(facts: &Facts, request: &Request) -> Result<Plan, Refusal> {
 }
 
 /// Goes on where the current line stands; `otherwise` when it has ended or holds nothing yet.
-fn go_on(facts: &Facts, line: &Lineage, otherwise: Start) -> Plan {
+fn go_on(facts: &Facts, line: &Lineage, otherwise: Start) -> Result<Plan, Refusal> {
     let mut completed =
         facts.checkpoints.iter().rev().filter(|c| c.complete && line.holds(c.id)).map(|c| c.id);
     let untold = facts.untold.iter().rfind(|&&id| line.holds(id)).map(|&id| facts.dir.checkpoint(id));
-    let newest = completed.next().map(|id| facts.dir.checkpoint(id));
+    let newest = completed.next();
+    if let Some(gone) = line.reached.filter(|_| line.end == LineEnd::Open && newest < line.reached) {
+        let place = |id| facts.dir.checkpoint(id);
+        return Err(Refusal::Gone { dir: place(gone), older: newest.map(place) });
+    }
+    let newest = newest.map(|id| facts.dir.checkpoint(id));
     let start = match (&line.end, newest, &line.began) {
         (LineEnd::Finished, ..) => match untold {
             Some(last) => Start::Conclude(last),
-            None => return new_line(facts, otherwise),
+            None => return Ok(new_line(facts, otherwise)),
         },
-        (LineEnd::Canceled, ..) => return new_line(facts, otherwise),
-        (LineEnd::Stopped(kept), ..) => return new_line(facts, Start::Resume(kept.clone())),
+        (LineEnd::Canceled, ..) => return Ok(new_line(facts, otherwise)),
+        (LineEnd::Stopped(kept), ..) => return Ok(new_line(facts, Start::Resume(kept.clone()))),
         (LineEnd::Open, Some(newest), _) => Start::Resume(newest),
         (LineEnd::Open, None, Began::At(dir)) if !matches!(otherwise, Start::From(_)) => {
             Start::Resume(dir.clone())
@@ -203,7 +209,7 @@ fn go_on(facts: &Facts, line: &Lineage, otherwise: Start) -> Plan {
         (LineEnd::Open, None, _) => otherwise,
     };
     let (older, continues) = (completed.collect(), Some(line.clone()));
-    Plan { start, continues, new_line: line.line, older, ..common(facts) }
+    Ok(Plan { start, continues, new_line: line.line, older, ..common(facts) })
 }
 
 fn new_line(facts: &Facts, start: Start) -> Plan {

@@ -14,6 +14,13 @@ pub enum Refusal {
         /// The newest completed checkpoint.
         newest: PathBuf,
     },
+    /// A checkpoint of the line was completed, and neither it nor a newer one is there: others have deleted it (MS-020).
+    Gone {
+        /// Where it was.
+        dir: PathBuf,
+        /// The newest older checkpoint of the line.
+        older: Option<PathBuf>,
+    },
     /// The newest checkpoint of the line fails verification (ruling 1).
     DamagedNewest {
         /// What is wrong; names the file.
@@ -58,6 +65,12 @@ impl Refusal {
                 "the file is missing although there are completed checkpoints, so it is not known which one the job \
                  would go on from",
             ),
+            Self::Gone { dir, .. } => Parts::new(
+                "resume",
+                dir.display(),
+                "the checkpoint was completed, and neither it nor a newer one is there, so the job cannot go on where \
+                 it was",
+            ),
             Self::DamagedNewest { cause, .. } | Self::DamagedOlder { cause, .. } | Self::Base { cause } => {
                 cause.parts()
             }
@@ -74,7 +87,10 @@ impl Refusal {
             Self::DamagedNewest { cause, .. } | Self::DamagedOlder { cause, .. } | Self::Base { cause } => {
                 Some(cause)
             }
-            Self::LineageMissing { .. } | Self::Foreign { .. } | Self::Overtaken { .. } => None,
+            Self::LineageMissing { .. }
+            | Self::Gone { .. }
+            | Self::Foreign { .. }
+            | Self::Overtaken { .. } => None,
         }
     }
 
@@ -85,7 +101,7 @@ impl Refusal {
                 "go on from the newest one with `-s {}`, or begin without state with `--fresh`",
                 newest.display()
             )),
-            Self::DamagedNewest { older: Some(older), .. } => Some(format!(
+            Self::DamagedNewest { older: Some(older), .. } | Self::Gone { older: Some(older), .. } => Some(format!(
                 "go on from the checkpoint before it with `-s {}`; output after that checkpoint may repeat, because \
                  files of the newer one are already committed",
                 older.display()
@@ -94,7 +110,7 @@ impl Refusal {
                 "the newest checkpoint is intact: go on from it with `-s {}`, in a new line that needs no older ones",
                 intact.display()
             )),
-            Self::DamagedNewest { older: None, .. } | Self::Base { .. } => Some(
+            Self::DamagedNewest { older: None, .. } | Self::Gone { older: None, .. } | Self::Base { .. } => Some(
                 "go on from another snapshot with `-s PATH`, or begin without state with `--fresh`; output that is \
                  already committed may repeat"
                     .to_owned(),

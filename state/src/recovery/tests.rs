@@ -29,7 +29,7 @@ fn found(text: &str) -> Vec<Found> {
 }
 
 fn line(line: u64, first: u64, began: Began, end: LineEnd) -> Option<Lineage> {
-    Some(Lineage { line, first: CheckpointId(first), began, end })
+    Some(Lineage { line, first: CheckpointId(first), began, end, reached: None })
 }
 
 fn facts(lineage: Option<Lineage>, checkpoints: &str) -> Facts {
@@ -254,6 +254,38 @@ fn a_lost_lineage_refuses_a_plain_start_only() {
     assert_eq!(only_attempts.next_id(None), CheckpointId(3));
 }
 
+/// MS-020: a checkpoint that was completed and that others have deleted is missed, whatever the request means to go on
+/// with. `--fresh`, and a path that begins another line, do not need it.
+#[test]
+fn ms_020_a_line_whose_checkpoint_is_gone_is_not_begun_again() {
+    let began = PathBuf::from("/saved/chk-40");
+    let reached = |end, id| {
+        line(4, 5, Began::At(began.clone()), end).map(|l| Lineage { reached: Some(CheckpointId(id)), ..l })
+    };
+    // Older lines, unfinished attempts and older checkpoints of the line are no replacement.
+    for (there, older) in [("", None), ("1 2 4", None), ("7- 8-", None), ("5 6 8-", Some(chk(6)))] {
+        let facts = facts(reached(LineEnd::Open, 7), there);
+        for request in [Request::Resume, Request::From(began.clone())] {
+            match plan(&facts, &request) {
+                Err(Refusal::Gone { dir, older: offered }) => {
+                    assert_eq!((dir, offered), (chk(7), older.clone()))
+                }
+                other => panic!("{there}, {request:?}: {other:?}"),
+            }
+        }
+        assert_eq!(decided(&facts, &Request::Fresh).start, Start::Empty(Reason::Fresh));
+        let other = Request::From("/saved/chk-41".into());
+        assert_eq!(decided(&facts, &other).start, Start::From("/saved/chk-41".into()));
+    }
+    for there in ["7", "6 7", "9", "5 9 10-"] {
+        assert!(plan(&facts(reached(LineEnd::Open, 7), there), &Request::Resume).is_ok(), "{there}");
+    }
+    // A line that has ended has deleted its own.
+    for end in [LineEnd::Finished, LineEnd::Canceled] {
+        assert!(plan(&facts(reached(end, 7), ""), &Request::Resume).is_ok());
+    }
+}
+
 /// MS-020: one line that says which it is.
 #[test]
 fn ms_020_the_start_says_what_it_does() {
@@ -277,6 +309,8 @@ fn all_small_directories_obey_the_rules() {
     for first in 1..=4 {
         for began in &begans {
             lineages.extend(ends.iter().map(|end| line(2, first, began.clone(), end.clone())));
+            let open = line(2, first, began.clone(), LineEnd::Open).unwrap();
+            lineages.push(Some(open.reached(Some(CheckpointId(3.max(first))))));
         }
     }
     let mut seen = 0;
@@ -295,13 +329,21 @@ fn all_small_directories_obey_the_rules() {
                         assert!(lineage.is_none() && *request == Request::Resume, "{facts:?}");
                         assert!(checkpoints.iter().any(|c| c.complete), "{facts:?}");
                     }
+                    Err(Refusal::Gone { dir, .. }) => {
+                        let line = lineage.as_ref().unwrap();
+                        let reached = line.reached.unwrap();
+                        assert_eq!(dir, chk(reached.0), "{facts:?}");
+                        let newer = |c: &Found| c.complete && c.id >= reached;
+                        assert!(line.end == LineEnd::Open && !checkpoints.iter().any(newer), "{facts:?}");
+                        assert_ne!(*request, Request::Fresh);
+                    }
                     Err(other) => panic!("{other:?}"),
                 }
                 seen += 1;
             }
         }
     }
-    assert_eq!(seen, 81 * 49 * 4);
+    assert_eq!(seen, 81 * (1 + 4 * 3 * 5) * 4);
 }
 
 fn obeys(facts: &Facts, request: &Request, plan: &Plan) {

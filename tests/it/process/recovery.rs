@@ -154,6 +154,33 @@ fn ms_020_a_start_says_what_it_goes_on_from_and_fresh_deletes_nothing() {
     place.lines("out").are(&input::counted(&text));
 }
 
+/// MS-020: checkpoints that others have deleted are missed, after a suspend as after a kill: never a silent start at zero.
+#[test]
+fn ms_020_deleted_checkpoints_of_a_suspended_job_are_missed() {
+    for suspended in [true, false] {
+        let place = Place::new();
+        place.write("in", input::keyed(3_000));
+        let job = format!("run {CHECKPOINTS} count --input in --output out --delay 300us");
+        if suspended {
+            let mut running = place.start(&job);
+            running.started();
+            place.checkpoint_above("ck", 2);
+            running.signal("TERM");
+            running.wait().well();
+        } else {
+            killed_after(&place, &job, 3);
+        }
+        let newest = newest(&place);
+        for (_, dir) in place.attempts("ck") {
+            fs::remove_dir_all(dir).unwrap();
+        }
+        let missing = if suspended { newest.display().to_string() } else { "/chk-".to_owned() };
+        let before = place.everything();
+        place.run(&job).refused(&[&missing, "was completed", "-s PATH", "--fresh"]);
+        before.is_unchanged(&place);
+    }
+}
+
 /// MS-071: kills while checkpoints of several MB are written, aimed at that. 10 kills and 300,000 keys; in the long form
 /// 300 kills and 3,000,000 keys, which are about 100 MB.
 #[test]

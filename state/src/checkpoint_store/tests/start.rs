@@ -180,6 +180,45 @@ fn ruling_03_a_stop_is_gone_on_from() {
     assert_eq!(says(&storage, &from("/moved/here")), "starting from /moved/here");
 }
 
+/// MS-020: what others have deleted is missed, after a kill, a suspend and a failure: the newest, and at least one at any
+/// time.
+#[test]
+fn ms_020_a_deleted_checkpoint_is_missed() {
+    let remove = |storage: &MemoryStorage, n| storage::remove_tree(storage, &chk(n)).unwrap();
+    let refused = |storage: &MemoryStorage, from: &StartFrom| {
+        let before = tree(storage);
+        let error = open(storage, from).err().expect("refused");
+        assert_eq!(error.class(), millstream_io::error::Class::Refuse);
+        assert_eq!(tree(storage), before);
+        let hint = error.hint().unwrap();
+        assert!(hint.contains("`-s ") && hint.contains("repeat"), "{hint}");
+        error.to_string()
+    };
+    for how in [None, Some(JobEnd::Suspended), Some(JobEnd::Failed)] {
+        let storage = MemoryStorage::new();
+        let mut store = start(&storage);
+        run(&mut store, 1..=3);
+        match &how {
+            Some(how) => end(store, how, Retention::default()).unwrap(),
+            None => drop(store),
+        }
+        let image = storage.kill_image();
+        remove(&image, 3);
+        if how.is_some() {
+            assert!(refused(&image, &StartFrom::Latest).contains(chk(3).to_str().unwrap()), "{how:?}");
+        }
+        remove(&image, 2);
+        assert!(refused(&image, &StartFrom::Latest).contains("was completed"), "{how:?}");
+        let fresh = open(&image, &StartFrom::Fresh).unwrap().begin(2).unwrap();
+        assert_eq!((fresh.line(), fresh.retained()), (2, &[][..]));
+        // Whoever goes on has the newest by then on record.
+        drop(start(&storage));
+        let image = storage.kill_image();
+        remove(&image, 3);
+        assert!(refused(&image, &StartFrom::Latest).contains(chk(3).to_str().unwrap()), "{how:?}");
+    }
+}
+
 /// Ruling 4: a suspended job and one that failed go on.
 #[test]
 fn ruling_04_suspend_and_failure_leave_the_line_open() {

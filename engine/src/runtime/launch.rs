@@ -126,6 +126,9 @@ pub(crate) fn launch(
         seed: environment.seed,
         before_end,
     });
+    if let Some(restored) = restored.as_ref().filter(|_| !over) {
+        restore::tell_unmatched(name, &supervisor.parts.plan, restored);
+    }
     match restored {
         Some(last) if over => supervisor.conclude(&last),
         restored => supervisor.begin(restored, prepared).map_err(Error::refused)?,

@@ -9,7 +9,7 @@ use millstream_io::sink::SinkContext;
 use millstream_io::source::SourceContext;
 use millstream_io::waker::Waker;
 use millstream_state::StateError;
-use millstream_state::assign::{NewOperator, OperatorAssignment, assign};
+use millstream_state::assign::{NewOperator, OperatorAssignment, Unmatched, assign, unmatched};
 use millstream_state::checkpoint_store;
 use millstream_state::metadata::{ListHandle, Metadata};
 use millstream_state::redistribute::redistribute;
@@ -64,6 +64,21 @@ fn describe(plan: &Plan, index: usize) -> NewOperator {
         states: node.states.clone(),
         lists: node.lists.clone(),
         commits: node.sink.is_some(),
+    }
+}
+
+/// Says what the operators of the plan and the snapshot do not have in common (MS-021).
+pub(super) fn tell_unmatched(job: &str, plan: &Plan, restored: &checkpoint_store::Restored) {
+    let operators: Vec<NewOperator> =
+        (0..plan.graph.operators.len()).map(|index| describe(plan, index)).collect();
+    let Unmatched { empty, left_behind } = unmatched(&restored.metadata, &operators);
+    if !empty.is_empty() {
+        let list = empty.join(", ");
+        tracing::warn!(job, "not in the checkpoint, so they begin without state: {list}");
+    }
+    if !left_behind.is_empty() {
+        let list = left_behind.join(", ");
+        tracing::warn!(job, "not in the program, so their state is left behind: {list}");
     }
 }
 

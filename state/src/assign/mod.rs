@@ -9,9 +9,11 @@ mod mismatch;
 mod states;
 #[cfg(test)]
 mod tests;
+mod unmatched;
 
 pub(crate) use mismatch::label;
 pub use mismatch::{Mismatch, OldNew};
+pub use unmatched::{Unmatched, unmatched};
 
 use crate::descriptor::{ListDescriptor, StateDescriptor};
 use crate::key_group::{Parallelism, ParallelismError};

@@ -221,6 +221,36 @@ fn a_removed_state_is_refused_unless_allowed() {
     assert!(assign(Some(&empty), &[source(), without], false).is_ok());
 }
 
+/// MS-021: what begins empty and what is left behind is listed; what has no state is nobody's loss.
+#[test]
+fn ms_021_operators_and_states_without_counterpart_are_listed() {
+    let same = |parallelism| unmatched(&sample(), &[source(), count(parallelism)]);
+    assert_eq!((same(2), same(5)), (Unmatched::default(), Unmatched::default()));
+
+    // A second stateful operator, a state more, and an operator that needs none.
+    let named =
+        |uid: &str| NewOperator { id: OperatorId::of_uid(uid), uid: Some(uid.to_owned()), ..count(2) };
+    let stateless = NewOperator { states: Vec::new(), ..named("map") };
+    let more = NewOperator {
+        states: vec![value_state("sum", "u64", "i64"), value_state("last", "u64", "i64")],
+        ..count(2)
+    };
+    let found = unmatched(&sample(), &[source(), more.clone(), named("d"), stateless]);
+    assert_eq!(found.empty, [format!("state \"last\" of {}", more.label()), named("d").label()]);
+    assert_eq!(found.left_behind, Vec::<String>::new());
+
+    // The operator gone, or its state; empty state is none.
+    let gone = unmatched(&sample(), &[source()]);
+    assert_eq!((gone.empty, gone.left_behind), (vec![], vec![count(2).label()]));
+    let other = NewOperator { states: vec![value_state("other", "u64", "i64")], ..count(2) };
+    let changed = unmatched(&sample(), &[source(), other]);
+    assert_eq!(changed.empty, [format!("state \"other\" of {}", count(2).label())]);
+    assert_eq!(changed.left_behind, [format!("state \"sum\" of {}", count(2).label())]);
+    let mut empty = sample();
+    empty.operators[1].subtasks = vec![SubtaskState::default(); 2];
+    assert_eq!(unmatched(&empty, &[source()]), Unmatched::default());
+}
+
 /// A type that cannot be stored is found out before the first checkpoint.
 #[test]
 fn an_unstorable_type_is_refused_at_the_start() {

@@ -101,6 +101,22 @@ fn ms_019_a_damaged_checkpoint_refuses_a_run_without_checkpoints_too() {
     assert!(error.contains(&last), "{error}");
 }
 
+/// MS-021: another job under the same name starts where the old one was; what has no state to go on with is listed.
+#[test]
+fn ms_021_operators_without_state_are_listed() {
+    let place = Place::new();
+    place.write("in", &"a\n".repeat(5_000));
+    let options = "-D execution.checkpointing.interval=1h -D execution.checkpointing.dir=ck --name same";
+    let child = place.start(&format!("run {options} pass --input in --output out --delay 2ms"));
+    place.job(|job| job["state"] == "RUNNING");
+    send(&child, "TERM");
+    Ran::of(child.wait_with_output().unwrap()).ends_well();
+    let ran = place.run(&format!("run {options} count --input in --output out")).ends_well();
+    let told = ran.stderr.lines().find(|line| line.contains("begin without state")).unwrap_or_default();
+    assert!(told.starts_with("warning: ") && told.contains("\"count\""), "{}", ran.stderr);
+    assert!(!told.contains("\"source\"") && !told.contains("\"sink\""), "{told}");
+}
+
 /// A run that has nothing to do with checkpoints leaves nothing of the kind.
 #[test]
 fn a_run_without_any_checkpoints_makes_no_directory_for_them() {

@@ -5,6 +5,7 @@ use millstream_state::StateError;
 use std::any::Any;
 use std::error::Error as StdError;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The text of a panic, as far as there is one.
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
@@ -13,6 +14,29 @@ pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
         .copied()
         .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("(no text)")
+}
+
+/// Calls user code; a panic in it becomes an error that names the operator and the method.
+pub(crate) fn calling<T>(
+    operator: &str,
+    method: &str,
+    call: impl FnOnce() -> Result<T, Error>,
+) -> Result<T, Error> {
+    caught(call).unwrap_or_else(|text| {
+        Err(Error::new(Class::Restart, "operator", operator, format!("panicked in {method}: {text}")))
+    })
+}
+
+/// Calls what may panic; the error is the panic's text.
+pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|panic| panic_text(&*panic).to_owned())
+}
+
+/// Drops what holds user code. A panic of that is told and goes no further: there is nothing left that could fail.
+pub(crate) fn drop_quietly<T>(name: &str, dropped: T) {
+    if let Err(text) = caught(|| drop(dropped)) {
+        tracing::warn!(operator = name, "user code panicked while it was dropped: {text}");
+    }
 }
 
 /// A job, or the start of one, failed: `<what failed>: <thing at fault>: <cause>`, and perhaps a hint.

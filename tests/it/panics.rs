@@ -2,7 +2,8 @@
 
 use millstream::connector::{CollectSink, Generator};
 use millstream::sink::{Epoch, PreCommit, SinkContext};
-use millstream::{CheckpointId, Class, ConnectorError, Env, JobState, Sink};
+use millstream::source::{Poll, SourceContext};
+use millstream::{CheckpointId, Class, ConnectorError, Emit, Env, JobState, Sink, Source};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -19,9 +20,11 @@ fn without_restart() -> Env {
 /// Where a sink panics.
 #[derive(Clone, Copy, PartialEq)]
 enum At {
+    Prepare,
     Write,
     PreCommit,
     Commit,
+    Nowhere,
 }
 
 #[derive(Clone)]
@@ -30,6 +33,11 @@ struct Panicking(At);
 impl Sink for Panicking {
     type In = u64;
     type State = ();
+
+    fn prepare(&mut self, _: &SinkContext, _: &[()], _: &[()]) -> Result<(), ConnectorError> {
+        assert!(self.0 != At::Prepare, "boom in prepare");
+        Ok(())
+    }
 
     fn open(&mut self, _: SinkContext, _: Vec<()>) -> Result<(), ConnectorError> {
         Ok(())
@@ -86,6 +94,125 @@ fn ms_080_a_panic_in_user_code_is_an_error_with_its_text() {
     }
     assert_eq!(other.wait().unwrap().state, JobState::Finished);
     assert_eq!(seen.len(), 1000);
+}
+
+/// A source of three numbers that panics where it is asked for its splits, or to check them.
+#[derive(Clone)]
+struct PanickingSource {
+    discover: bool,
+    check: bool,
+    left: u64,
+}
+
+impl Source for PanickingSource {
+    type Out = u64;
+    type Split = u64;
+
+    fn discover(&mut self, _: &SourceContext) -> Result<Vec<u64>, ConnectorError> {
+        assert!(!self.discover, "boom in discover");
+        Ok(vec![0])
+    }
+
+    fn check(&mut self, _: &SourceContext, splits: Vec<u64>, _: bool) -> Result<Vec<u64>, ConnectorError> {
+        assert!(!self.check, "boom in check");
+        Ok(splits)
+    }
+
+    fn open(&mut self, _: SourceContext, splits: Vec<u64>) -> Result<(), ConnectorError> {
+        self.left = if splits.is_empty() { 0 } else { 3 };
+        Ok(())
+    }
+
+    fn poll(&mut self, out: &mut impl Emit<u64>) -> Result<Poll, ConnectorError> {
+        (0..std::mem::take(&mut self.left)).for_each(|i| out.emit(i));
+        Ok(Poll::Idle(None))
+    }
+
+    fn snapshot(&mut self) -> Result<Vec<u64>, ConnectorError> {
+        Ok(vec![0])
+    }
+}
+
+/// MS-070: what is called once for a whole operator, before its subtasks run, may panic as well: the start is refused.
+#[test]
+fn ms_070_a_panic_before_the_first_record_refuses_the_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let start = |source: PanickingSource, at: At| {
+        let env = without_restart();
+        env.configure(|settings| settings.checkpointing.dir = Some(dir.path().to_owned()));
+        env.source(source).uid("source").name("numbers").sink(Panicking(at)).uid("sink").name("wall");
+        env.start("panics")
+    };
+    let source = |discover, check| PanickingSource { discover, check, left: 0 };
+    let refused =
+        |started: Result<millstream::JobHandle, millstream::Error>, operator: &str, method: &str| {
+            let error = started.err().expect("refused");
+            let text = format!("operator: {operator}: panicked in {method}: boom in {method}");
+            assert_eq!((error.to_string(), error.class()), (text, Class::Refuse));
+        };
+    refused(start(source(true, false), At::Write), "numbers", "discover");
+    refused(start(source(false, false), At::Prepare), "wall", "prepare");
+    // Of a job that has a checkpoint.
+    start(source(false, false), At::Nowhere).unwrap().stop().unwrap();
+    refused(start(source(false, true), At::Write), "numbers", "check");
+}
+
+/// MS-070: what is called at the end of a job.
+#[test]
+fn ms_070_a_panic_in_before_end_is_named() {
+    let env = without_restart();
+    env.source(Generator::new(10, |i| i)).sink(CollectSink::new());
+    env.before_end(|_| panic!("boom"));
+    let job = env.start("late").unwrap();
+    let control = job.control();
+    let error = job.wait().unwrap_err();
+    assert_eq!(error.to_string(), "job: late: panicked in before_end: boom");
+    assert_eq!(control.metrics().state, JobState::Failed);
+}
+
+/// Panics when it is dropped after a record has passed.
+#[derive(Clone)]
+struct Touchy(Arc<AtomicU32>);
+
+impl Touchy {
+    fn touch(&self) {
+        self.0.store(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Touchy {
+    fn drop(&mut self) {
+        assert!(self.0.load(Ordering::Relaxed) == 0, "boom in drop");
+    }
+}
+
+/// MS-070: a function that cannot be dropped costs neither the job's end nor the process.
+#[test]
+fn ms_070_a_panic_when_a_function_is_dropped_takes_no_outcome_with_it() {
+    for checkpoints in [true, false] {
+        let env = Env::new();
+        if checkpoints {
+            env.configure(|s| s.checkpointing.interval = Some(Duration::from_millis(20)));
+        }
+        let touched = Arc::new(AtomicU32::new(0));
+        let (in_map, in_process) = (Touchy(touched.clone()), Touchy(touched));
+        let sink = CollectSink::new();
+        let seen = sink.collected();
+        env.source(Generator::new(10, |i| i))
+            .map(move |i| {
+                in_map.touch();
+                i
+            })
+            .key_by::<u64>(|i| i.get())
+            .process::<u64, u64>("p", move |_, i, _, out| {
+                in_process.touch();
+                out.emit(i);
+            })
+            .sink(sink);
+        let summary = env.execute("touchy").unwrap();
+        assert_eq!((summary.state, summary.records_out, summary.restarts), (JobState::Finished, 10, 0));
+        assert_eq!(seen.len(), 10);
+    }
 }
 
 /// MS-070: a function that panics once; the next start recovers from the last checkpoint, and the result is exact.

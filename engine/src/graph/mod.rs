@@ -12,7 +12,7 @@ pub(crate) use edge::{Edge, Link};
 pub(crate) use hooks::{OfSink, OfSource, SinkHooks, SourceHooks};
 pub(crate) use plan::Plan;
 
-use crate::error::Error;
+use crate::error::{Error, drop_quietly};
 use crate::task::{BuildContext, EdgeIndex, OperatorIndex, Subtask};
 use millstream_io::Record;
 use millstream_io::source::Redistribution;
@@ -80,6 +80,20 @@ pub(crate) struct Graph {
     pub operators: Vec<OperatorNode>,
     pub tasks: Vec<TaskNode>,
     pub edges: Vec<Edge>,
+}
+
+/// User code is dropped piece by piece, so that a panic of one harms no other.
+impl Drop for Graph {
+    fn drop(&mut self) {
+        for task in self.tasks.drain(..) {
+            let name = task.operators.first().map_or("job", |first| &*self.operators[first.0].name);
+            drop_quietly(name, task.build);
+        }
+        for OperatorNode { name, source, sink, .. } in self.operators.drain(..) {
+            drop_quietly(&name, source);
+            drop_quietly(&name, sink);
+        }
+    }
 }
 
 impl Graph {

@@ -4,11 +4,13 @@ use super::handle::not_taken;
 use super::supervisor::{Asked, Supervisor};
 use super::{CheckpointInfo, tally};
 use crate::checkpoint::{Action, Barrier, CheckpointFailure, Input, SubtaskId, Taken, Ticket};
-use crate::error::Error;
+use crate::error::{Error, caught};
 use crate::task::{Acknowledged, Message, OperatorIndex, ToSupervisor};
 use millstream_io::error::Class;
 use millstream_io::id::CheckpointId;
 use millstream_state::metadata::{LineCounters, Metadata, OperatorState, SnapshotKind, SubtaskState};
+use millstream_state::{CheckpointStore, StateError};
+use parking_lot::Mutex;
 
 impl Supervisor {
     pub(super) fn act(&mut self, action: Action<Acknowledged>) {
@@ -44,9 +46,12 @@ impl Supervisor {
     fn trigger(&mut self, barrier: Barrier, subtasks: &[SubtaskId]) {
         // The directory is made once; a second trigger of the same checkpoint is for subtasks that ended meanwhile.
         if !self.begun.contains(&barrier.id) {
-            let begun = self.parts.store.as_ref().map(|store| store.lock().begin(barrier.id));
-            if let Some(Err(error)) = begun {
-                let failure = CheckpointFailure::TriggerIo { cause: error.to_string() };
+            let begin = |store: &Mutex<CheckpointStore>| match caught(|| store.lock().begin(barrier.id)) {
+                Ok(begun) => begun.map(drop).map_err(|error| error.to_string()),
+                Err(text) => Err(format!("panicked: {text}")),
+            };
+            if let Some(Err(cause)) = self.parts.store.as_deref().map(begin) {
+                let failure = CheckpointFailure::TriggerIo { cause };
                 self.coordinate(Input::TriggerFailed { id: barrier.id, failure });
                 return;
             }
@@ -64,7 +69,11 @@ impl Supervisor {
         let sender = self.parts.shared.sender.clone();
         self.parts.shared.executor.spawn(Box::new(move || {
             let id = metadata.checkpoint;
-            let published = store.lock().publish(&metadata).map_err(Error::from);
+            let published = caught(|| store.lock().publish(&metadata).map_err(Error::from));
+            // Whether it was published nobody knows now.
+            let unknown =
+                |text| Error::new(Class::Fatal, "checkpoint", id.to_string(), format!("panicked: {text}"));
+            let published = published.unwrap_or_else(|text| Err(unknown(text)));
             let _ = sender.send(ToSupervisor::Stored(id, published));
         }));
     }
@@ -152,12 +161,11 @@ impl Supervisor {
         if self.parts.store.is_some() {
             self.deleting(self.deletions + 1);
             let sender = self.parts.shared.sender.clone();
-            self.in_background(move |store| {
-                let deleted = store.subsume();
+            let done = move || {
                 // The supervisor may be gone.
                 let _ = sender.send(ToSupervisor::Deleted);
-                deleted
-            });
+            };
+            self.in_background(CheckpointStore::subsume, done);
         }
     }
 
@@ -169,21 +177,24 @@ impl Supervisor {
 
     /// Removes what an attempt at a checkpoint left. What cannot be removed now is removed by the next start.
     fn discard(&mut self, id: CheckpointId) {
-        self.in_background(move |store| store.discard(id));
+        self.in_background(move |store| store.discard(id), || {});
     }
 
+    /// Cleans up without anybody waiting for it; `done` is called however that ends.
     fn in_background(
         &self,
-        work: impl FnOnce(&mut millstream_state::CheckpointStore) -> Result<(), millstream_state::StateError>
-        + Send
-        + 'static,
+        work: impl FnOnce(&mut CheckpointStore) -> Result<(), StateError> + Send + 'static,
+        done: impl FnOnce() + Send + 'static,
     ) {
         let Some(store) = self.parts.store.clone() else { return };
         let name = self.parts.name.clone();
         self.parts.shared.executor.spawn(Box::new(move || {
-            if let Err(error) = work(&mut store.lock()) {
-                tracing::warn!(job = %name, %error, "cleaning up checkpoints failed");
+            match caught(|| work(&mut store.lock())) {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::warn!(job = %name, %error, "cleaning up checkpoints failed"),
+                Err(text) => tracing::warn!(job = %name, "cleaning up checkpoints panicked: {text}"),
             }
+            done();
         }));
     }
 

@@ -2,7 +2,7 @@
 
 use super::driver::{Cell, Driver, Seat};
 use crate::checkpoint::{SubtaskId, TaskInfo};
-use crate::error::Error;
+use crate::error::{Error, calling};
 use crate::graph::Plan;
 use crate::task::{
     BuildContext, Core, EdgeEnds, Fault, Message, Reporter, Restored, SnapshotWriter, TaskSettings,
@@ -118,7 +118,7 @@ impl Attempt {
                 restored: Some(std::mem::take(&mut restored[index])),
                 targets: &planned.targets,
             };
-            let built = (plan.graph.tasks[seat.task].build)(&mut cx)?;
+            let built = calling(&seat.name, "construction", || (plan.graph.tasks[seat.task].build)(&mut cx))?;
             cells.push(Cell::new(built, reporter, seat.name.clone()));
             attempt.mail.push((sender, waker));
             attempt.counters.push(counters);

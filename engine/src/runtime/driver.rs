@@ -1,11 +1,10 @@
 //! What runs subtasks: pinned threads, or a simulation in one thread. Both call the same [`Cell::step`].
 
-use crate::error::{Error, panic_text};
+use crate::error::{Error, caught, drop_quietly};
 use crate::task::{Progress, Report, Reporter, Subtask};
 use millstream_io::clock::Moment;
 use millstream_io::error::Class;
 use millstream_io::waker::Waker;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Place of a subtask in its job.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,7 +19,8 @@ pub struct Seat {
 
 /// A subtask as a driver sees it: to be stepped until it is gone. Panics of user code end here.
 pub struct Cell {
-    subtask: Box<dyn Subtask>,
+    /// None once it is dropped.
+    subtask: Option<Box<dyn Subtask>>,
     reporter: Reporter,
     name: String,
 }
@@ -38,7 +38,7 @@ pub enum Stepped {
 
 impl Cell {
     pub(crate) fn new(subtask: Box<dyn Subtask>, reporter: Reporter, name: String) -> Self {
-        Self { subtask, reporter, name }
+        Self { subtask: Some(subtask), reporter, name }
     }
 
     /// The subtask's name.
@@ -58,7 +58,8 @@ impl Cell {
 
     /// Steps the subtask once. An error or a panic goes to the supervisor, and the subtask is gone.
     pub fn step(&mut self) -> Stepped {
-        match catch_unwind(AssertUnwindSafe(|| self.subtask.step())) {
+        let Some(subtask) = &mut self.subtask else { return Stepped::Gone };
+        match caught(|| subtask.step()) {
             Ok(Ok(Progress::Worked)) => Stepped::Worked,
             Ok(Ok(Progress::Idle(due))) => Stepped::Idle(due),
             Ok(Ok(Progress::Finished)) => Stepped::Gone,
@@ -66,11 +67,18 @@ impl Cell {
                 self.reporter.report(Report::Failed(error));
                 Stepped::Gone
             }
-            Err(panic) => {
-                self.failed(format!("panicked: {}", panic_text(&*panic)));
+            Err(text) => {
+                self.failed(format!("panicked: {text}"));
                 Stepped::Gone
             }
         }
+    }
+}
+
+/// A panic ends here, too: one more that meets it on its way would be the end of the process.
+impl Drop for Cell {
+    fn drop(&mut self) {
+        drop_quietly(&self.name, self.subtask.take());
     }
 }
 

@@ -6,7 +6,7 @@ use super::handle::not_taken;
 use super::summary::Summary;
 use super::supervisor::Supervisor;
 use crate::checkpoint::CheckpointFailure;
-use crate::error::Error;
+use crate::error::{Error, caught};
 use millstream_io::error::Class;
 use millstream_io::id::CheckpointId;
 use millstream_state::checkpoint_store::JobEnd;
@@ -100,7 +100,10 @@ impl Supervisor {
             retention: self.parts.retention,
         };
         match self.parts.before_end.take() {
-            Some(conclude) => conclude(ending)?,
+            Some(conclude) => caught(|| conclude(ending)).unwrap_or_else(|text| {
+                let cause = format!("panicked in before_end: {text}");
+                Err(Error::new(Class::Fatal, "job", &*self.parts.name, cause))
+            })?,
             None => ending.complete()?,
         };
         self.parts.board.post(|posted| posted.last_checkpoint = None);

@@ -1,8 +1,8 @@
 //! From a snapshot, or from nothing, to what each subtask begins with.
 
 use super::attempt::Shared;
-use crate::error::Error;
-use crate::graph::Plan;
+use crate::error::{Error, calling};
+use crate::graph::{OperatorNode, Plan};
 use crate::task::{OperatorIndex, Restored};
 use millstream_io::counters::Counters;
 use millstream_io::sink::SinkContext;
@@ -97,6 +97,7 @@ pub(super) fn gather(
     for (index, assignment) in assigned.iter().enumerate() {
         let cx = source_context(plan.task_of(OperatorIndex(index)).parallelism.subtasks(), shared);
         let node = &mut plan.graph.operators[index];
+        let name = &node.name;
         let mut lists = Vec::with_capacity(node.lists.len());
         for assigned in assignment.lists.iter().take(node.lists.len()) {
             let old = match restored {
@@ -104,9 +105,10 @@ pub(super) fn gather(
                 None => Vec::new(),
             };
             lists.push(match (&mut node.source, restored) {
-                (Some(source), None) => vec![source.discover(&cx)?],
+                (Some(source), None) => vec![calling(name, "discover", || source.discover(&cx))?],
                 (Some(source), Some(_)) => {
-                    let checked = old.iter().map(|splits| source.check(&cx, splits, allow_dropped));
+                    let mut check = |splits| source.check(&cx, splits, allow_dropped);
+                    let checked = old.iter().map(|splits| calling(name, "check", || check(splits)));
                     checked.collect::<Result<_, _>>()?
                 }
                 (None, _) => old,
@@ -193,7 +195,7 @@ fn clean_up(
     shared: &Shared,
 ) -> Result<(), Error> {
     let (id, parallelism) = (plan.ids[index], plan.task_of(OperatorIndex(index)).parallelism.subtasks());
-    let Some(sink) = &mut plan.graph.operators[index].sink else { return Ok(()) };
+    let OperatorNode { name, sink: Some(sink), .. } = &mut plan.graph.operators[index] else { return Ok(()) };
     let mut retained = Vec::new();
     for (dir, metadata) in base.retained {
         for operator in metadata.operators.iter().filter(|operator| operator.id == id) {
@@ -204,7 +206,8 @@ fn clean_up(
         }
     }
     let restored: Vec<Element> = lists.iter().flatten().flatten().cloned().collect();
-    sink.prepare(&sink_context(parallelism, base.line, shared), &restored, &retained)
+    let cx = sink_context(parallelism, base.line, shared);
+    calling(name, "prepare", || sink.prepare(&cx, &restored, &retained))
 }
 
 fn read(reader: &mut SnapshotReader, lists: &[Option<ListHandle>]) -> Result<Vec<Vec<Element>>, Error> {

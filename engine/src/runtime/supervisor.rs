@@ -9,7 +9,7 @@ use super::handle::Command;
 use super::restore::{self, Base};
 use super::summary::{CheckpointInfo, Summary};
 use crate::checkpoint::{CheckpointFailure, Coordinator, Input, RequestKind, SubtaskId, Ticket};
-use crate::error::Error;
+use crate::error::{Error, caught, drop_quietly};
 use crate::graph::Plan;
 use crate::restart::{Decision, GaveUp, Restart, RestartStrategy};
 use crate::seed;
@@ -203,7 +203,23 @@ impl Supervisor {
     }
 
     /// Turns until the job has ended, waiting in between; for a thread of its own.
+    ///
+    /// # Errors
+    /// The job has failed for good.
     pub fn run(mut self) -> Result<Summary, Error> {
+        let name = self.parts.name.clone();
+        let outcome = caught(|| self.turns()).unwrap_or_else(|text| {
+            // Nobody may be at work any more when the job's directory is given up.
+            let _ = caught(|| self.parts.driver.stop());
+            self.enter(JobState::Failed);
+            Err(Error::new(Class::Fatal, "job", &*name, format!("panicked: {text}")))
+        });
+        // What the job is made of goes before anybody hears of its end, and cannot take the outcome with it.
+        drop_quietly(&name, self);
+        outcome
+    }
+
+    fn turns(&mut self) -> Result<Summary, Error> {
         loop {
             match self.turn() {
                 Turn::Done => {

@@ -91,6 +91,7 @@ fn fault_name(fault: Fault) -> &'static str {
         Fault::After(_) => "after EIO",
         Fault::Short(_, ENOSPC) => "short ENOSPC",
         Fault::Short(..) => "short EIO",
+        Fault::Panic => "panic",
     }
 }
 

@@ -77,6 +77,49 @@ fn cp_33_a_subtask_that_fails_before_the_last_checkpoint_is_stored_ends_the_stop
     assert_eq!(hand.outcome().unwrap_err().what(), "checkpoint");
 }
 
+/// MS-070: a storage that panics while a checkpoint's metadata is published leaves nobody waiting. Whether the checkpoint
+/// is complete nobody knows, so the job ends, and the next start goes on from what is there.
+#[test]
+fn ms_070_a_panic_while_a_checkpoint_is_published_ends_the_job() {
+    let (disk, source, log) = (storage(), Fed::new(3), Log::default());
+    let (sink, seen) = Logged::new(&log);
+    source.allow(2);
+    let env = job(&source, &sink);
+    let mut hand = Hand::begin(&env, &disk);
+    hand.run_all();
+    hand.trigger();
+    hand.run_all();
+    hand.work();
+    disk.fail_every(Op::Publish, Some(Fault::Panic));
+    hand.settle();
+    let error = hand.outcome().unwrap_err();
+    assert_eq!(
+        (error.to_string().as_str(), error.class()),
+        ("checkpoint: 1: panicked: the storage panics", Class::Fatal)
+    );
+    assert!(seen.is_empty());
+    disk.fail_every(Op::Publish, None);
+    let hand = Hand::begin(&job(&source, &sink), &disk);
+    source.end();
+    hand.finish().unwrap();
+    assert_eq!(seen.take(), [1, 2, 3]);
+}
+
+/// MS-070: one that panics while old checkpoints are deleted does not hold back new ones.
+#[test]
+fn ms_070_a_panic_while_checkpoints_are_deleted_holds_back_nothing() {
+    let (disk, source, log) = (storage(), Fed::new(3), Log::default());
+    let (sink, _) = Logged::new(&log);
+    let env = job(&source, &sink);
+    let mut hand = Hand::begin(&env, &disk);
+    hand.run_all();
+    hand.checkpoint();
+    disk.fail_every(Op::RemoveDir, Some(Fault::Panic));
+    for _ in 0..5 {
+        hand.checkpoint();
+    }
+}
+
 /// A cancellation goes before a stop that is under way. Its end is put on record once, while the directory is held.
 #[test]
 fn a_job_that_is_cancelled_while_it_stops_ends_once() {

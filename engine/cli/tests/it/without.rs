@@ -105,7 +105,7 @@ fn ms_019_a_damaged_checkpoint_refuses_a_run_without_checkpoints_too() {
 #[test]
 fn ms_021_operators_without_state_are_listed() {
     let place = Place::new();
-    place.write("in", &"a\n".repeat(5_000));
+    place.write("in", "a\n".repeat(5_000));
     let options = "-D execution.checkpointing.interval=1h -D execution.checkpointing.dir=ck --name same";
     let child = place.start(&format!("run {options} pass --input in --output out --delay 2ms"));
     place.job(|job| job["state"] == "RUNNING");

@@ -89,6 +89,8 @@ pub enum Fault {
     After(i32),
     /// Only so many of its bytes are written (indeterminate); not done at all if it writes none.
     Short(u64, i32),
+    /// It is not done, and panics, as a storage of somebody's own may.
+    Panic,
 }
 
 /// "No space left on device".
@@ -197,6 +199,7 @@ impl Fault {
             Self::Before(code) => Verdict::FailBefore(io::Error::from_raw_os_error(code)),
             Self::After(code) => Verdict::FailAfter(io::Error::from_raw_os_error(code)),
             Self::Short(n, code) => Verdict::FailPartly(n, io::Error::from_raw_os_error(code)),
+            Self::Panic => panic!("the storage panics"),
         }
     }
 }

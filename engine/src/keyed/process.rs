@@ -4,11 +4,13 @@
 //! block of records while the function sees one record at a time.
 
 use super::KeyContext;
+use super::noted::Noted;
 use crate::error::Error;
 use crate::exchange::Gate;
 use crate::operator::{Chain, Collector, Control, Signal, Stage};
 use crate::task::{BuildContext, EdgeIndex, Fault, InputTask, Intake, OperatorIndex, Restored, Subtask};
 use millstream_io::counters::Counters;
+use millstream_io::emit::Emit;
 use millstream_io::record::{Key, Record, View};
 use millstream_io::segment::Segment;
 use millstream_state::OperatorId;
@@ -136,10 +138,8 @@ where
     #[inline(never)]
     fn take(&mut self, segment: &Segment<T>, rows: Range<usize>) -> usize {
         let Self { state, key, f, fault, counters, below, .. } = self;
-        let mut batch = Batch { segment, key, f, fault, counters, below, of: PhantomData };
-        let many = rows.len();
-        batch::for_batch(state, rows, &mut batch);
-        many
+        let mut batch = Batch { segment, key, f, fault, counters, below, over: false, of: PhantomData };
+        batch::for_batch(state, rows, &mut batch)
     }
 
     fn finish(&mut self, rows: usize) -> bool {
@@ -163,6 +163,8 @@ struct Batch<'a, T: Record, U, KF, F, S> {
     fault: &'a Fault,
     counters: &'a Counters,
     below: &'a mut S,
+    /// The last row has emitted, and there is overdraft (ruling 11).
+    over: bool,
     of: PhantomData<fn() -> U>,
 }
 
@@ -190,10 +192,17 @@ where
     fn apply(&mut self, row: usize, key: K::Ref<'a>, mut entry: Entry<'_, V>) {
         let mut cx = KeyContext::new(key, entry.is_new());
         let record = self.segment.row(row).view();
-        (self.f)(&mut cx, record, &mut entry, &mut Collector::new(self.below, self.fault, self.counters));
+        let mut below = Noted { below: &mut *self.below, any: false };
+        (self.f)(&mut cx, record, &mut entry, &mut Collector::new(&mut below, self.fault, self.counters));
+        self.over = below.any && below.is_full();
         if cx.cleared() {
             entry.clear();
         }
+    }
+
+    #[inline(always)]
+    fn is_over(&self) -> bool {
+        self.over
     }
 }
 

@@ -9,6 +9,7 @@ use millstream::source::{Poll, SourceContext};
 use millstream::{ConnectorError, Emit, Env, Source};
 use millstream_io::clock::ManualClock;
 use millstream_io::storage::MemoryStorage;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -79,6 +80,31 @@ fn ruling_11_a_step_ends_within_a_segment_and_the_next_goes_on_there() {
     source.end();
     hand.finish().unwrap();
     assert!(seen.take().into_iter().eq(1..=100));
+}
+
+/// Ruling 11: a keyed function, too, is called for no further record once what it has emitted waits for room.
+#[test]
+fn ruling_11_a_keyed_function_ends_its_step_with_the_record_that_makes_overdraft() {
+    let (source, calls) = (Fed::new(50), Arc::<AtomicU64>::default());
+    let (called, (sink, seen)) = (calls.clone(), Logged::new(&Log::default()));
+    let env = narrow();
+    // 2,000 bytes for each record, against 2 KiB; nothing for the odd ones.
+    let keyed = env.source(source.clone()).name("in").key_by::<u64>(|n| n.get() % 7);
+    let many = keyed.process::<u64, u64>("expand", move |_, n, _, out| {
+        called.fetch_add(1, Ordering::Relaxed);
+        (0..if n.is_multiple_of(2) { 250 } else { 0 }).for_each(|i| out.emit(n * 1_000 + i));
+    });
+    many.rebalance().sink(sink);
+    let mut hand = Hand::begin(&env, &MemoryStorage::new());
+    source.allow(50);
+    hand.run("in");
+    hand.step("process");
+    assert_eq!(calls.load(Ordering::Relaxed), 4, "the second of the even ones does not fit");
+    source.end();
+    hand.finish().unwrap();
+    let even = (2..=50_u64).step_by(2);
+    assert!(seen.take().into_iter().eq(even.flat_map(|n| (0..250).map(move |i| n * 1_000 + i))));
+    assert_eq!(calls.load(Ordering::Relaxed), 50);
 }
 
 /// Emits one record whenever it is asked, and is never idle.

@@ -22,9 +22,16 @@ pub trait Rows<'k, K: Key, V> {
 
     /// Works on a row, whose key this is, and its state.
     fn apply(&mut self, row: usize, key: K::Ref<'k>, entry: Entry<'_, V>);
+
+    /// Whether to end behind the row that was just worked on.
+    #[inline(always)]
+    fn is_over(&self) -> bool {
+        false
+    }
 }
 
-/// Works through `range` in order.
+/// Works through `range` in order, to its end or to a row behind which it [is over](Rows::is_over). Returns how many rows
+/// were worked on.
 ///
 /// Call it with as many rows as there are: the first [`BLOCK`] of each call wait for memory.
 ///
@@ -59,13 +66,17 @@ pub fn for_batch<'k, K: Key, V: Record, B: KeyedBackend<K, V>>(
     backend: &mut B,
     range: Range<usize>,
     rows: &mut impl Rows<'k, K, V>,
-) {
+) -> usize {
+    let many = range.len();
     if !backend.big() {
-        for row in range {
+        for row in range.clone() {
             let (hash, key) = (rows.hash(row), rows.key(row));
             backend.with_small(hash, key, |entry| rows.apply(row, key, entry));
+            if rows.is_over() {
+                return row + 1 - range.start;
+            }
         }
-        return;
+        return many;
     }
     // The hashes of two blocks in turn: the one whose state was asked for, and the one whose state is asked for.
     let mut hashes = [[0; BLOCK]; 2];
@@ -79,9 +90,13 @@ pub fn for_batch<'k, K: Key, V: Record, B: KeyedBackend<K, V>>(
         for (row, hash) in (first..range.end).zip(&*now) {
             let key = rows.key(row);
             backend.with_big(*hash, key, |entry| rows.apply(row, key, entry));
+            if rows.is_over() {
+                return row + 1 - range.start;
+            }
         }
         *now = *next;
     }
+    many
 }
 
 /// Asks for the state of the first [`BLOCK`] rows of the range, or as many as there are. Returns the row behind them.
@@ -108,6 +123,8 @@ mod tests {
     struct Numbers<'a> {
         keys: u64,
         seen: &'a mut Vec<usize>,
+        /// It is over behind this row.
+        last: usize,
     }
 
     impl Rows<'static, u64, u64> for Numbers<'_> {
@@ -123,6 +140,10 @@ mod tests {
             *sum += row as u64;
             self.seen.push(row);
         }
+
+        fn is_over(&self) -> bool {
+            self.seen.last() == Some(&self.last)
+        }
     }
 
     #[test]
@@ -134,14 +155,29 @@ mod tests {
             assert_eq!(state.big(), keys > 10);
             for len in (0..40).chain([1000]) {
                 let mut seen = Vec::new();
-                for_batch(&mut state, 3..3 + len, &mut Numbers { keys, seen: &mut seen });
-                assert_eq!(seen, (3..3 + len).collect::<Vec<_>>());
+                let last = usize::MAX;
+                let done = for_batch(&mut state, 3..3 + len, &mut Numbers { keys, seen: &mut seen, last });
+                assert_eq!((done, &seen), (len, &(3..3 + len).collect::<Vec<_>>()));
             }
             assert_eq!(state.len() as u64, keys, "each row with the hash of its own key");
             let mut total = 0;
             state.for_each(|_, sum| total += *sum);
             let rows = |len: u64| (3..3 + len).sum::<u64>();
             assert_eq!(total, (0..40).map(rows).sum::<u64>() + rows(1000));
+        }
+    }
+
+    #[test]
+    fn it_ends_behind_the_row_that_says_so() {
+        let whole = Parallelism::new(1, None).unwrap();
+        for keys in [10u64, 400_000] {
+            let mut state = HeapState::<u64, u64>::new(whole.range_of(0), whole.max());
+            (0..keys).for_each(|key| state.with(u64::hash(key), key, |_| ()));
+            for last in 3..40 {
+                let mut seen = Vec::new();
+                let done = for_batch(&mut state, 3..40, &mut Numbers { keys, seen: &mut seen, last });
+                assert_eq!((done, seen), (last - 2, (3..=last).collect()));
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::JobState;
 use super::ending::{Ending, warn_left};
 use super::handle::not_taken;
-use super::summary::Summary;
+use super::summary::{CheckpointInfo, Summary};
 use super::supervisor::Supervisor;
 use crate::checkpoint::CheckpointFailure;
 use crate::error::{Error, caught};
@@ -28,6 +28,38 @@ impl Supervisor {
             job = %self.parts.name,
             "stopped without a checkpoint: execution.checkpointing.interval is not set, nothing was committed"
         );
+        self.end(JobState::Stopped, None);
+    }
+
+    /// A stop that finds no attempt running: there is nothing to snapshot, and nothing new to commit. The job ends at once
+    /// with its newest completed checkpoint, from which the next start goes on (ruling 4).
+    pub(super) fn stopped_between_attempts(&mut self, keep: bool) {
+        let Some(store) = self.parts.store.clone() else { return self.stopped_without_checkpoint() };
+        let (newest, own) = {
+            let store = store.lock();
+            (store.latest(), store.retained().last().copied())
+        };
+        tracing::warn!(
+            job = %self.parts.name,
+            error = self.failure.as_ref().map(tracing::field::display),
+            "stopped between two attempts: no final checkpoint was taken"
+        );
+        match newest {
+            Ok(newest) => {
+                let info = newest.map(|newest| CheckpointInfo {
+                    id: newest.metadata.checkpoint,
+                    path: newest.dir,
+                    completed_ms: newest.metadata.completed_ms,
+                });
+                self.parts.board.post(|posted| posted.last_checkpoint = info);
+            }
+            // The next start refuses it, and says what else there is.
+            Err(error) => {
+                tracing::warn!(job = %self.parts.name, %error, "the newest checkpoint cannot be read")
+            }
+        }
+        self.stopped_at = own;
+        self.keep |= keep;
         self.end(JobState::Stopped, None);
     }
 

@@ -80,7 +80,8 @@ impl JobControl {
     }
 
     /// Asks the job to suspend: a final checkpoint is taken, committed and kept, and the next start goes on from it
-    /// (ruling 4). Returns at once; wait for the handle.
+    /// (ruling 4). Returns at once; wait for the handle. Between two attempts there is nothing to take: the job ends with the
+    /// newest checkpoint that it has.
     ///
     /// # Errors
     /// The job has ended.

@@ -187,15 +187,20 @@ impl Supervisor {
         if self.parts.coordinator.due().is_some_and(|due| due <= now) {
             self.coordinate(Input::Tick);
         }
-        // What is being stored may be what the next attempt goes on from.
-        if self.restart_at.is_some_and(|at| at <= now) && self.parts.coordinator.storing().is_none() {
-            self.restart_at = None;
-            self.redeploy();
+        // What is being stored may be what the next attempt goes on from, or the next start.
+        let waits = if self.parts.coordinator.storing().is_none() { self.restart_at } else { None };
+        match (waits, self.held_stop()) {
+            (Some(_), Some(keep)) => self.stopped_between_attempts(keep),
+            (Some(at), None) if at <= now => {
+                self.restart_at = None;
+                self.redeploy();
+            }
+            _ => {}
         }
         if self.outcome.is_some() {
             return Turn::Done;
         }
-        let waits = if self.parts.coordinator.storing().is_none() { self.restart_at } else { None };
+        let waits = waits.and(self.restart_at);
         Turn::Wait(match (self.parts.coordinator.due(), waits) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),
@@ -347,6 +352,15 @@ impl Supervisor {
             Command::Cancel => self.cancelled(),
             Command::Abandon => self.abandoned(),
         }
+    }
+
+    /// Whether a stop waits for the subtasks to run, and if so, whether its checkpoint is to be kept.
+    fn held_stop(&self) -> Option<bool> {
+        let stops = self.held.iter().filter_map(|command| match command {
+            Command::Stop { keep } => Some(*keep),
+            _ => None,
+        });
+        stops.reduce(|a, b| a | b)
     }
 
     fn ticket(&mut self, asked: Asked) -> Ticket {

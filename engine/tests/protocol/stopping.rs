@@ -4,8 +4,8 @@ use crate::hand::{Hand, env};
 use crate::parts::{Fed, Log, Logged};
 use millstream::config::Retention;
 use millstream::{Class, Env, JobState};
-use millstream_io::storage::MemoryStorage;
 use millstream_io::storage::fault::{Fault, FaultStorage, Op};
+use millstream_io::storage::{MemoryStorage, Storage};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -181,4 +181,84 @@ fn a_stop_that_comes_while_the_job_finishes_changes_nothing() {
     hand.turn();
     assert_eq!(hand.finish().unwrap().state, JobState::Finished);
     assert_eq!(seen.take(), [1, 2]);
+}
+
+/// Ruling 4: between two attempts there is nothing to snapshot and nothing new to commit. The stop does not wait for the
+/// next attempt, which may be far off: the job ends at once with the checkpoint that is there.
+#[test]
+fn ruling_04_a_stop_between_two_attempts_ends_with_the_newest_checkpoint() {
+    for keep in [false, true] {
+        let (disk, source, log) = (storage(), Fed::new(5), Log::default());
+        let (sink, seen) = Logged::new(&log);
+        let mut hand = Hand::begin(&job(&source, &sink), &disk);
+        source.allow(2);
+        hand.run_all();
+        hand.checkpoint();
+        source.allow(3);
+        hand.run_all();
+        hand.fail("in");
+        assert_eq!(hand.control.metrics().state, JobState::Restarting);
+        if keep { hand.control.stop_and_keep() } else { hand.control.stop() }.unwrap();
+        hand.turn();
+        let summary = hand.outcome().unwrap();
+        let id = summary.job_id;
+        assert_eq!((summary.state, summary.records_in, summary.restarts), (JobState::Stopped, 2, 1));
+        assert_eq!(summary.last_checkpoint.unwrap().path, Path::new("/ck").join(&id).join("chk-1"));
+        assert_eq!(seen.take(), [1, 2]);
+
+        let mut hand = Hand::begin(&job(&source, &sink), &disk);
+        assert_eq!(source.opened(), "[0] [2]");
+        hand.settle();
+        hand.checkpoint();
+        let kept = disk.stat(&Path::new("/ck").join(&id).join("chk-1")).is_ok();
+        assert_eq!(kept, keep, "ruling 3: what a stop has given to the user stays");
+        source.end();
+        hand.finish().unwrap();
+        assert_eq!(seen.take(), [3, 4, 5]);
+    }
+}
+
+/// CP-21: a checkpoint that is being stored at that moment may be the newest, and is waited for.
+#[test]
+fn ruling_04_a_stop_between_two_attempts_waits_for_a_checkpoint_that_is_being_stored() {
+    let (disk, source, log) = (storage(), Fed::new(5), Log::default());
+    let (sink, seen) = Logged::new(&log);
+    let mut hand = Hand::begin(&job(&source, &sink), &disk);
+    source.allow(3);
+    hand.run("in");
+    hand.trigger();
+    hand.run_all();
+    hand.work();
+    hand.turn();
+    hand.fail("in");
+    hand.control.stop().unwrap();
+    hand.turn();
+    assert!(!hand.is_over(), "the metadata is not there yet");
+    hand.work();
+    hand.turn();
+    let summary = hand.outcome().unwrap();
+    assert_eq!((summary.state, summary.records_in), (JobState::Stopped, 3));
+    assert_eq!(summary.last_checkpoint.unwrap().id.0, 1);
+    assert!(seen.is_empty());
+    // What the failed attempt could not commit the next start does.
+    let hand = Hand::begin(&job(&source, &sink), &disk);
+    assert_eq!(seen.take(), [1, 2, 3]);
+    source.end();
+    hand.finish().unwrap();
+    assert_eq!(seen.take(), [4, 5]);
+}
+
+/// Nothing was completed: the next start begins where this one did.
+#[test]
+fn ruling_04_a_stop_between_two_attempts_without_a_checkpoint_keeps_none() {
+    let (disk, source, log) = (storage(), Fed::new(2), Log::default());
+    let (sink, _) = Logged::new(&log);
+    let mut hand = Hand::begin(&job(&source, &sink), &disk);
+    hand.fail("in");
+    hand.control.stop_and_keep().unwrap();
+    hand.turn();
+    let summary = hand.outcome().unwrap();
+    assert_eq!((summary.state, summary.last_checkpoint), (JobState::Stopped, None));
+    let hand = Hand::begin(&job(&source, &sink), &disk);
+    assert_eq!(hand.start, "starting without state (no completed checkpoint)");
 }

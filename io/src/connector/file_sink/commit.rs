@@ -66,9 +66,13 @@ fn commit_one(storage: &dyn Storage, dir: &Path, file: &Closed) -> Result<Commit
 
 /// MS-034: an existing file is never changed.
 fn taken(visible: &Path) -> ConnectorError {
-    let cause = "another writer has made a file of this name; it is not replaced";
-    ConnectorError::new(Class::Fatal, "commit", visible.display().to_string(), cause)
-        .with_hint("move that file away and start the job again: it goes on from its last checkpoint")
+    let cause =
+        "there is a file of this name already, of another job or of somebody else; it is not replaced";
+    ConnectorError::new(Class::Fatal, "commit", visible.display().to_string(), cause).with_hint(
+        "give every job an output directory of its own: if another one writes to this one, end it and let it begin in \
+         another (`--output`); then move that file to the rest of its output, and start this job again: it goes on from \
+         its last checkpoint",
+    )
 }
 
 /// MS-030: data that a checkpoint counts as written is gone.

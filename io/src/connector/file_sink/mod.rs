@@ -35,8 +35,9 @@ use writer::Writer;
 /// Writes records into files of a directory, exactly once.
 ///
 /// A file is called `part-<subtask>-<n><suffix>` once its records are committed; until then its name begins with a
-/// dot. Existing visible files are never changed, numbers go on above those that are there. No two sinks of one job
-/// may write into the same directory.
+/// dot. Existing visible files are never changed, numbers go on above those that are there. No two sinks may write into
+/// the same directory at the same time, be they of one job or of two: both may choose the same name, and the second one
+/// to commit then fails.
 ///
 /// With checkpoints a file becomes visible when the first checkpoint after it was closed completes; files are closed by
 /// [`Rolling`], at savepoints and at the end. Without checkpoints everything becomes visible at the end of the input,

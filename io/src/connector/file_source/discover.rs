@@ -2,7 +2,7 @@
 
 use super::identity::{Fingerprint, head_of};
 use super::split::{FileSplit, places};
-use crate::error::{Class, ConnectorError};
+use crate::error::{Class, ConnectorError, StorageError};
 use crate::format::{BOM, Borders, Format};
 use crate::storage::{Kind, ReadFile, Storage};
 use std::io::ErrorKind;
@@ -29,11 +29,17 @@ pub(in crate::connector) struct Found {
 pub(super) fn files(storage: &dyn Storage, inputs: &[PathBuf]) -> Result<Vec<Found>, ConnectorError> {
     let mut found = Vec::new();
     for input in inputs {
-        let unusable = |cause: Cause| {
-            ConnectorError::new(Class::Refuse, "open input", input.display().to_string(), cause)
+        let unusable = |at: &Path, cause: Cause| {
+            ConnectorError::new(Class::Refuse, "open input", at.display().to_string(), cause)
         };
-        if !add(storage, input, &mut found).map_err(|error| unusable(error.source.into()))? {
-            return Err(unusable("is neither a regular file nor a directory".into()));
+        // Below an input the error names its place; of the input itself it is named as it was given.
+        let below = |error: &StorageError| storage.canonical(input).is_ok_and(|top| error.path != top);
+        let failed = |error: StorageError| match below(&error) {
+            true => unusable(&error.path.clone(), error.source.into()),
+            false => unusable(input, error.source.into()),
+        };
+        if !add(storage, input, &mut found).map_err(failed)? {
+            return Err(unusable(input, "is neither a regular file nor a directory".into()));
         }
     }
     Ok(each_once(found))

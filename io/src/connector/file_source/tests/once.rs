@@ -67,6 +67,22 @@ fn a_missing_input_is_refused_by_name() {
     }
 }
 
+/// A directory below an input that cannot be read is named itself, not by the input that it is in.
+#[test]
+fn ms_009_an_unreadable_directory_is_named_where_it_is() {
+    const EACCES: i32 = 13;
+    let world = World::memory();
+    world.write("a/deep/b", "1\n");
+    for (nth, named) in [(0, "/in/a: "), (1, "/in/a/deep: ")] {
+        let faulty = FaultStorage::new(world.storage.clone());
+        faulty.fail_nth(Op::List, nth, Fault::Before(EACCES));
+        let cx = SourceContext { storage: Arc::new(faulty), ..world.scene(1).context(0) };
+        let error = world.lines(&["a"]).discover(&cx).unwrap_err();
+        assert_eq!(error.class, Class::Refuse);
+        assert!(error.to_string().starts_with(&format!("open input: {named}")), "{error}");
+    }
+}
+
 #[test]
 fn ms059_a_bom_is_dropped_from_csv_and_nothing_else_is() {
     for world in World::both() {

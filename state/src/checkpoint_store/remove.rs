@@ -7,11 +7,16 @@ use millstream_io::storage::{self, Result, Storage};
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Removes `chk-<id>` with all that is in it; fine when it is gone.
+/// Removes `chk-<id>` with all that is in it; fine when it is gone. Of a link the link itself: what it leads to is
+/// somebody's, and stays as it is.
 ///
 /// `_metadata` goes first, and durably: from then on it is an unfinished attempt, which every start skips.
 pub(super) fn remove(storage: &dyn Storage, dir: &JobDir, id: CheckpointId) -> Result<()> {
     let checkpoint = dir.checkpoint(id);
+    if is_link(storage, dir, &checkpoint)? {
+        storage.remove(&checkpoint)?;
+        return storage.sync_dir(dir.root());
+    }
     match unpublish(storage, &checkpoint)? {
         Stood::Complete => storage.sync_dir(&checkpoint)?,
         Stood::Incomplete => {}
@@ -19,6 +24,11 @@ pub(super) fn remove(storage: &dyn Storage, dir: &JobDir, id: CheckpointId) -> R
     }
     storage::remove_tree(storage, &checkpoint)?;
     storage.sync_dir(dir.root())
+}
+
+fn is_link(storage: &dyn Storage, dir: &JobDir, checkpoint: &Path) -> Result<bool> {
+    let entries = storage.list(dir.root())?;
+    Ok(entries.iter().any(|entry| entry.link && checkpoint.file_name() == Some(&entry.name)))
 }
 
 /// What stood in the place of a checkpoint.

@@ -134,6 +134,30 @@ fn a_file_in_the_place_of_a_checkpoint_is_left_alone() {
     assert!(tree(&storage).contains(&"chk-5".to_owned()));
 }
 
+/// A checkpoint that somebody has put elsewhere, with a link in its place, is taken for what it is; when its time has
+/// come the link goes, and nothing behind it.
+#[test]
+fn of_a_linked_checkpoint_the_link_alone_is_removed() {
+    let temp = tempfile::tempdir().unwrap();
+    let (root, elsewhere) = (temp.path().join("c"), temp.path().join("elsewhere"));
+    let disk = Arc::new(millstream_io::storage::DiskStorage::new());
+    let opening = || Opening::new(disk.clone(), &root, JOB, "pid 1", &StartFrom::Latest).unwrap();
+    let mut store = opening().begin(1).unwrap();
+    run(&mut store, [1]);
+    let dir = store.checkpoint_dir(CheckpointId(1));
+    drop(store);
+    disk.rename(&dir, &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, &dir).unwrap();
+    let before: Vec<_> = disk.list(&elsewhere).unwrap();
+    let mut store = opening().begin(1).unwrap();
+    assert_eq!(ids(&store), [1]);
+    run(&mut store, [2]);
+    assert_eq!(ids(&store), [2]);
+    assert!(disk.list(dir.parent().unwrap()).unwrap().iter().all(|entry| entry.name != "chk-1"));
+    assert_eq!(disk.list(&elsewhere).unwrap().len(), before.len());
+    verify(&*disk, &elsewhere).unwrap();
+}
+
 /// MS-052: what an interrupted replacement of the lineage left is removed.
 #[test]
 fn ms_052_no_temporary_names_stay() {

@@ -65,8 +65,10 @@ pub enum Start {
     /// The final checkpoint of a line that has finished without anybody having been told: nothing is left to do but that.
     /// It may be gone itself; what is there is [its metadata](crate::layout::JobDir::untold).
     Conclude(PathBuf),
-    /// A snapshot that the user named.
+    /// A snapshot that the user named, for the first time in this line.
     From(PathBuf),
+    /// The same, and the job had ended before: this is a new run, for this reason.
+    Anew(PathBuf, Reason),
 }
 
 /// Why a start has no state to go on from.
@@ -82,12 +84,23 @@ pub enum Reason {
     NewRunAfterCancel,
 }
 
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoCheckpoint => "no completed checkpoint",
+            Self::Fresh => "--fresh",
+            Self::NewRunAfterFinish => "the job had finished; this is a new run",
+            Self::NewRunAfterCancel => "the job was cancelled; this is a new run",
+        })
+    }
+}
+
 impl Start {
     /// The directory of the snapshot, if there is one.
     pub fn snapshot(&self) -> Option<&Path> {
         match self {
             Self::Empty(_) => None,
-            Self::Resume(dir) | Self::Conclude(dir) | Self::From(dir) => Some(dir),
+            Self::Resume(dir) | Self::Conclude(dir) | Self::From(dir) | Self::Anew(dir, _) => Some(dir),
         }
     }
 }
@@ -96,16 +109,8 @@ impl Start {
 impl fmt::Display for Start {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty(Reason::NoCheckpoint) => {
-                f.write_str("starting without state (no completed checkpoint)")
-            }
-            Self::Empty(Reason::Fresh) => f.write_str("starting without state (--fresh)"),
-            Self::Empty(Reason::NewRunAfterFinish) => {
-                f.write_str("starting without state (the job had finished; this is a new run)")
-            }
-            Self::Empty(Reason::NewRunAfterCancel) => {
-                f.write_str("starting without state (the job was cancelled; this is a new run)")
-            }
+            Self::Empty(reason) => write!(f, "starting without state ({reason})"),
+            Self::Anew(dir, reason) => write!(f, "starting from {} ({reason})", dir.display()),
             Self::Resume(dir) | Self::Conclude(dir) => write!(f, "resuming from {}", dir.display()),
             Self::From(dir) => write!(f, "starting from {}", dir.display()),
         }
@@ -162,17 +167,11 @@ fn decide(facts: &Facts, request: &Request) -> Result<Plan, Refusal> {
     let line = facts.lineage.as_ref();
     match (request, line) {
         (Request::Fresh, _) => Ok(new_line(facts, Start::Empty(Reason::Fresh))),
-        (Request::From(dir), Some(line)) if line.began_at(dir) => {
-            go_on(facts, line, Start::From(dir.clone()))
-        }
-        (Request::From(dir), _) => Ok(new_line(facts, Start::From(dir.clone()))),
+        (Request::From(dir), Some(line)) if line.began_at(dir) => go_on(facts, line, from(dir, line)),
+        (Request::From(dir), Some(line)) => Ok(new_line(facts, from(dir, line))),
+        (Request::From(dir), None) => Ok(new_line(facts, Start::From(dir.clone()))),
         (Request::Resume, Some(line)) => {
-            let empty = Start::Empty(match line.end {
-                LineEnd::Finished => Reason::NewRunAfterFinish,
-                LineEnd::Canceled => Reason::NewRunAfterCancel,
-                LineEnd::Open | LineEnd::Stopped(_) => Reason::NoCheckpoint,
-            });
-            go_on(facts, line, empty)
+            go_on(facts, line, Start::Empty(new_run(line).unwrap_or(Reason::NoCheckpoint)))
         }
         (Request::Resume, None) => match facts.checkpoints.iter().rfind(|c| c.complete) {
             None => Ok(new_line(facts, Start::Empty(Reason::NoCheckpoint))),
@@ -181,6 +180,20 @@ fn decide(facts: &Facts, request: &Request) -> Result<Plan, Refusal> {
                 newest: facts.dir.checkpoint(newest.id),
             }),
         },
+    }
+}
+
+fn from(dir: &Path, line: &Lineage) -> Start {
+    let dir = dir.to_owned();
+    new_run(line).map_or_else(|| Start::From(dir.clone()), |reason| Start::Anew(dir.clone(), reason))
+}
+
+/// Why a start is a new run when the line has ended.
+fn new_run(line: &Lineage) -> Option<Reason> {
+    match line.end {
+        LineEnd::Finished => Some(Reason::NewRunAfterFinish),
+        LineEnd::Canceled => Some(Reason::NewRunAfterCancel),
+        LineEnd::Open | LineEnd::Stopped(_) => None,
     }
 }
 

@@ -126,19 +126,26 @@ fn ruling_02_start_paths() {
             Start::Resume(chk(3)),
             true,
         ),
-        // It began there and has ended: a new run from there.
+        // It began there and has ended: a new run from there. So is one from any other place.
         (
             line(4, 3, Began::At(elsewhere.clone()), LineEnd::Finished),
             "",
             &elsewhere,
-            Start::From(elsewhere.clone()),
+            Start::Anew(elsewhere.clone(), Reason::NewRunAfterFinish),
             false,
         ),
         (
             line(4, 3, Began::At(elsewhere.clone()), LineEnd::Canceled),
             "",
             &elsewhere,
-            Start::From(elsewhere.clone()),
+            Start::Anew(elsewhere.clone(), Reason::NewRunAfterCancel),
+            false,
+        ),
+        (
+            line(4, 3, Began::Empty, LineEnd::Finished),
+            "1",
+            &chk(1),
+            Start::Anew(chk(1), Reason::NewRunAfterFinish),
             false,
         ),
         // It began there and was stopped: where it was stopped.
@@ -227,7 +234,7 @@ fn ruling_03_a_stop_is_gone_on_from_in_a_new_line() {
 fn what_is_started_from_is_no_leftover() {
     let finished = line(4, 3, Began::Empty, LineEnd::Finished);
     let plan = decided(&facts(finished, "5 6"), &Request::From(chk(5)));
-    assert_eq!(plan.start, Start::From(chk(5)));
+    assert_eq!(plan.start, Start::Anew(chk(5), Reason::NewRunAfterFinish));
     assert_eq!(plan.leftovers, ids(&[6]));
 }
 
@@ -292,6 +299,8 @@ fn ms_020_the_start_says_what_it_does() {
     let text = |start: Start| start.to_string();
     assert_eq!(text(Start::Resume("/a/chk-2".into())), "resuming from /a/chk-2");
     assert_eq!(text(Start::From("/a/chk-2".into())), "starting from /a/chk-2");
+    let anew = Start::Anew("/a/chk-2".into(), Reason::NewRunAfterFinish);
+    assert_eq!(text(anew), "starting from /a/chk-2 (the job had finished; this is a new run)");
     for reason in [Reason::NoCheckpoint, Reason::Fresh, Reason::NewRunAfterFinish, Reason::NewRunAfterCancel]
     {
         assert!(text(Start::Empty(reason)).starts_with("starting without state ("));
@@ -398,6 +407,8 @@ fn obeys(facts: &Facts, request: &Request, plan: &Plan) {
         Request::From(dir) => {
             assert!(chosen == Some(dir) || lineage.is_some_and(|l| l.began_at(dir)), "{}", context())
         }
-        Request::Resume => assert!(!matches!(plan.start, Start::From(_)), "{}", context()),
+        Request::Resume => {
+            assert!(!matches!(plan.start, Start::From(_) | Start::Anew(..)), "{}", context());
+        }
     }
 }

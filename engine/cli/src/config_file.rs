@@ -1,7 +1,7 @@
 //! The configuration file: TOML, whose tables are the parts of the keys.
 
 use crate::failure::Failure;
-use millstream::config::{Config, Origin};
+use millstream::config::{Config, Key, Origin};
 use std::path::Path;
 use toml::Value;
 
@@ -12,17 +12,32 @@ use toml::Value;
 pub fn read(path: &Path, into: &mut Config) -> Result<(), Failure> {
     let refused = |cause: String| Failure::refused("read configuration", path.display().to_string(), cause);
     let text = std::fs::read_to_string(path).map_err(|error| refused(error.to_string()))?;
-    for (key, value) in entries(&text).map_err(refused)? {
-        into.set(&key, &value, Origin::File).map_err(|error| {
-            let failure = Failure::from(error);
-            Failure { at: format!("{}: {} = {value}", path.display(), key), ..failure }
-        })?;
+    for Entry { key, value, quoted } in entries(&text).map_err(refused)? {
+        let shown = if quoted { format!("{value:?}") } else { value.clone() };
+        let at = format!("{}: {key} = {shown}", path.display());
+        let known = Key::named(&key).filter(|_| !value.trim().eq_ignore_ascii_case("none"));
+        if let Some(known) = known.filter(|known| known.is_bare() == quoted) {
+            let cause = match quoted {
+                true => format!("expected {}, without quotes", known.form()),
+                false => format!("expected a string, in quotes: {}", known.form()),
+            };
+            return Err(Failure::refused("configuration", at, cause));
+        }
+        into.set(&key, &value, Origin::File).map_err(|error| Failure { at, ..Failure::from(error) })?;
     }
     Ok(())
 }
 
+/// One entry: its whole name, its value, and whether that is a string.
+#[derive(Debug, PartialEq, Eq)]
+struct Entry {
+    key: String,
+    value: String,
+    quoted: bool,
+}
+
 /// The entries of a file's text, with their whole names.
-fn entries(text: &str) -> Result<Vec<(String, String)>, String> {
+fn entries(text: &str) -> Result<Vec<Entry>, String> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
         format!("line {}: {}", line.unwrap_or(1), error.message())
@@ -34,11 +49,13 @@ fn entries(text: &str) -> Result<Vec<(String, String)>, String> {
     Ok(entries)
 }
 
-fn flatten(key: String, value: Value, entries: &mut Vec<(String, String)>) -> Result<(), String> {
-    let text = match value {
+fn flatten(key: String, value: Value, entries: &mut Vec<Entry>) -> Result<(), String> {
+    let quoted = value.is_str();
+    let value = match value {
         Value::String(text) => text,
         Value::Integer(number) => number.to_string(),
-        Value::Float(number) => number.to_string(),
+        // With its point, so that 3.0 is no whole number.
+        Value::Float(number) => format!("{number:?}"),
         Value::Boolean(flag) => flag.to_string(),
         Value::Table(table) => {
             for (name, value) in table {
@@ -50,7 +67,7 @@ fn flatten(key: String, value: Value, entries: &mut Vec<(String, String)>) -> Re
             return Err(format!("{key}: expected a string, a number or true or false"));
         }
     };
-    entries.push((key, text));
+    entries.push(Entry { key, value, quoted });
     Ok(())
 }
 
@@ -66,11 +83,11 @@ mod tests {
             "\"execution.checkpointing.interval\" = '10s'",
             "execution = { checkpointing = { interval = \"10s\" } }",
         ] {
-            let wanted = vec![("execution.checkpointing.interval".to_owned(), "10s".to_owned())];
-            assert_eq!(entries(text), Ok(wanted), "{text}");
+            let (key, value) = ("execution.checkpointing.interval".to_owned(), "10s".to_owned());
+            assert_eq!(entries(text), Ok(vec![Entry { key, value, quoted: true }]), "{text}");
         }
         let plain = entries("parallelism.default = 4\ntask.pinning = false\na.b = 1.5").unwrap();
-        let values: Vec<&str> = plain.iter().map(|(_, value)| value.as_str()).collect();
+        let values: Vec<&str> = plain.iter().map(|entry| entry.value.as_str()).collect();
         assert_eq!(values, ["1.5", "4", "false"]);
     }
 
@@ -78,6 +95,44 @@ mod tests {
     fn what_is_not_toml_is_refused_with_its_line() {
         assert!(entries("a = 1\nb = \n").unwrap_err().starts_with("line 2: "));
         assert_eq!(entries("a = [1]"), Err("a: expected a string, a number or true or false".to_owned()));
+    }
+
+    #[test]
+    fn ms_082_a_value_of_the_wrong_type_is_refused_with_the_allowed_form() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("job.toml");
+        let refused = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            let failure = read(&path, &mut Config::new()).unwrap_err();
+            assert_eq!(failure.code, 2);
+            (failure.at.split_once(": ").unwrap().1.to_owned(), failure.cause)
+        };
+        let (key, whole) = ("parallelism.default", "expected a whole number");
+        for (value, cause) in
+            [("3.0", whole), ("\"3\"", "expected a whole number, without quotes"), ("true", whole)]
+        {
+            let (at, said) = refused(&format!("{key} = {value}"));
+            assert_eq!(at, format!("{key} = {value}"));
+            assert!(said.starts_with(cause), "{said}");
+        }
+        let (at, cause) = refused("task.pinning = \"false\"");
+        assert_eq!(
+            (at.as_str(), cause.as_str()),
+            ("task.pinning = \"false\"", "expected true | false, without quotes")
+        );
+        let (at, cause) = refused("execution.checkpointing.dir = 5");
+        assert_eq!(
+            (at.as_str(), cause.as_str()),
+            ("execution.checkpointing.dir = 5", "expected a string, in quotes: a path, or none")
+        );
+        let (_, cause) = refused("execution.checkpointing.interval = 10");
+        assert!(cause.contains("quotes"), "{cause}");
+        std::fs::write(
+            &path,
+            "parallelism.default = 3\npipeline.max-parallelism = 'none'\ntask.pinning = false\n",
+        )
+        .unwrap();
+        read(&path, &mut Config::new()).unwrap();
     }
 
     #[test]

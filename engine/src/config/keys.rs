@@ -18,6 +18,7 @@ pub struct Key {
     /// What is allowed beyond the form; empty when everything of that form is.
     pub limit: &'static str,
     form: fn() -> String,
+    bare: fn() -> bool,
     parse: fn(&mut Settings, &str) -> Result<(), String>,
     show: fn(&Settings) -> String,
     copy: fn(&mut Settings, &Settings),
@@ -33,6 +34,11 @@ impl Key {
     /// The form of its values.
     pub fn form(&self) -> String {
         (self.form)()
+    }
+
+    /// Whether a file that has types for numbers and truth values holds its value as one of these, not as text.
+    pub fn is_bare(&self) -> bool {
+        (self.bare)()
     }
 
     /// Its value, written as it would be set.
@@ -58,6 +64,11 @@ fn form_of<T: Setting>(_: fn(&Settings) -> &T) -> String {
     T::form()
 }
 
+/// Whether the field that a function reads has values without quotes.
+fn is_bare<T: Setting>(_: fn(&Settings) -> &T) -> bool {
+    T::is_bare()
+}
+
 macro_rules! within {
     ([$($path:tt)+]) => {
         |_| true
@@ -80,6 +91,7 @@ macro_rules! keys {
             doc: $doc,
             limit: concat!("" $(, $limit)?),
             form: || form_of(|s| &s.$group.$($field).+),
+            bare: || is_bare(|s| &s.$group.$($field).+),
             parse: |s, text| {
                 s.$group.$($field).+ = Setting::parse(text)?;
                 Ok(())

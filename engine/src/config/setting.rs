@@ -9,6 +9,11 @@ pub(super) trait Setting: Sized {
     /// The allowed form, in words that go on from "expected".
     fn form() -> String;
 
+    /// Whether TOML has a type for it, so that it stands there without quotes.
+    fn is_bare() -> bool {
+        false
+    }
+
     /// Reads a value.
     fn parse(text: &str) -> Result<Self, String>;
 
@@ -49,6 +54,10 @@ impl Setting for bool {
         "true | false".to_owned()
     }
 
+    fn is_bare() -> bool {
+        true
+    }
+
     fn parse(text: &str) -> Result<Self, String> {
         match text.trim().to_ascii_lowercase().as_str() {
             "true" => Ok(true),
@@ -65,6 +74,10 @@ impl Setting for bool {
 impl Setting for u32 {
     fn form() -> String {
         "a whole number".to_owned()
+    }
+
+    fn is_bare() -> bool {
+        true
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -84,6 +97,10 @@ impl Setting for u32 {
 impl Setting for f64 {
     fn form() -> String {
         "a number".to_owned()
+    }
+
+    fn is_bare() -> bool {
+        true
     }
 
     fn parse(text: &str) -> Result<Self, String> {
@@ -116,6 +133,10 @@ impl Setting for PathBuf {
 impl<T: Setting> Setting for Option<T> {
     fn form() -> String {
         format!("{}, or none", T::form())
+    }
+
+    fn is_bare() -> bool {
+        T::is_bare()
     }
 
     fn parse(text: &str) -> Result<Self, String> {

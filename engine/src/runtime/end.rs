@@ -10,6 +10,11 @@ use crate::error::{Error, caught};
 use millstream_io::error::Class;
 use millstream_io::id::CheckpointId;
 use millstream_state::checkpoint_store::JobEnd;
+use std::time::Duration;
+
+/// How long background work may go on behind the end of a job: what it still writes is in the way of the next start, and
+/// what does not come to its end must not be in the way of this one.
+const BACKGROUND: Duration = Duration::from_secs(5);
 
 impl Supervisor {
     /// The last subtask has closed: all input is processed and committed, or the job was stopped.
@@ -82,10 +87,12 @@ impl Supervisor {
     }
 
     /// Stops everything as a crash would: commits nothing, deletes nothing (ruling 4). The job's lock goes last, as the
-    /// death of a process has it: a new start must not run beside a subtask that is still in its last step.
+    /// death of a process has it: a new start must not run beside a subtask that is still in its last step, or beside
+    /// background work that still writes a snapshot.
     pub(super) fn abandoned(&mut self) {
         self.parts.driver.stop();
         self.attempt = None;
+        self.parts.shared.executor.settle(BACKGROUND);
         if let Some(store) = &self.parts.store {
             store.lock().release();
         }
@@ -119,6 +126,8 @@ impl Supervisor {
             self.enter(JobState::Failed);
         }
         if let Some(store) = &self.parts.store {
+            // What still writes into the directory is in the way of whoever starts the job next.
+            self.parts.shared.executor.settle(BACKGROUND);
             store.lock().release();
         }
         self.settle(outcome);

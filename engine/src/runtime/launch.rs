@@ -61,6 +61,13 @@ pub(crate) fn launch(
     environment: Environment,
     before_end: Option<BeforeEnd>,
 ) -> Result<Launched, Error> {
+    if name.trim().is_empty() {
+        return Err(Error::refuse(
+            "start",
+            "job name",
+            "a job needs a name, by which its checkpoints are found",
+        ));
+    }
     config.validate().map_err(|error| Error::from(ConnectorError::from(error)).refused())?;
     let width = i64::from(config.pipeline.parallelism);
     let mut plan = Plan::new(graph, width, config.pipeline.max_parallelism.map(i64::from))?;

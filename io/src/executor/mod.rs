@@ -9,6 +9,7 @@ pub use pool::RayonExecutor;
 pub use step::StepExecutor;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 /// A piece of background work. It reports its outcome by itself (typically over a channel that it owns); when it
 /// panics it is dropped, and whoever waits for its report sees the other end gone.
@@ -19,6 +20,12 @@ pub trait Executor: Send + Sync + 'static {
     /// Takes a piece of work. Never blocks; the work runs later, on any thread, exactly once, unless the process or
     /// the simulated process dies first.
     fn spawn(&self, work: Work);
+
+    /// Waits until all work that was taken has been done, but no longer than `most`, where work runs by itself. Where
+    /// somebody else has it run, it cannot be waited for, and this does nothing.
+    fn settle(&self, most: Duration) {
+        let _ = most;
+    }
 }
 
 /// Runs work at once, on the thread that brings it; for tools and tests that have nothing else to do meanwhile.

@@ -1,7 +1,10 @@
 //! Background work on threads.
 
 use super::{Executor, Work};
+use parking_lot::{Condvar, Mutex};
 use std::io;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// A small thread pool of its own, so that a job's background work and the user's own use of a global pool do not
 /// wait for each other.
@@ -21,6 +24,14 @@ use std::io;
 #[derive(Debug)]
 pub struct RayonExecutor {
     pool: rayon::ThreadPool,
+    taken: Arc<Taken>,
+}
+
+/// How much work was taken and is not done.
+#[derive(Debug, Default)]
+struct Taken {
+    count: Mutex<usize>,
+    none: Condvar,
 }
 
 impl RayonExecutor {
@@ -37,7 +48,7 @@ impl RayonExecutor {
             .num_threads(threads.max(1))
             .thread_name(|n| format!("millstream-background-{n}"))
             .build()
-            .map(|pool| Self { pool })
+            .map(|pool| Self { pool, taken: Arc::default() })
             .map_err(io::Error::other)
     }
 }
@@ -45,6 +56,20 @@ impl RayonExecutor {
 impl Executor for RayonExecutor {
     fn spawn(&self, work: Work) {
         // First come, first served: the oldest checkpoint's work is the most urgent.
-        self.pool.spawn_fifo(move || super::run(work));
+        *self.taken.count.lock() += 1;
+        let taken = self.taken.clone();
+        self.pool.spawn_fifo(move || {
+            super::run(work);
+            let mut count = taken.count.lock();
+            *count -= 1;
+            if *count == 0 {
+                taken.none.notify_all();
+            }
+        });
+    }
+
+    fn settle(&self, most: Duration) {
+        let mut count = self.taken.count.lock();
+        self.taken.none.wait_while_for(&mut count, |count| *count > 0, most);
     }
 }

@@ -15,6 +15,9 @@ const CLIENTS_MAX: usize = 32;
 /// A client must have asked within this.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Time between two tries to accept a client when that fails.
+const REST: Duration = Duration::from_millis(50);
+
 /// What answers requests.
 pub trait Control: Send + Sync + 'static {
     /// Does what is asked. May take as long as the job needs; other clients are answered meanwhile.
@@ -41,7 +44,8 @@ impl Server {
         let path = listener.local_addr()?.as_pathname().map(ToOwned::to_owned).unwrap_or_default();
         let (flag, served) = (Arc::clone(&leaving), Arc::clone(&clients));
         let builder = thread::Builder::new().name("millstream-control".to_owned());
-        let thread = builder.spawn(move || serve(&listener, &control, &served, &flag))?;
+        let rest = || thread::sleep(REST);
+        let thread = builder.spawn(move || serve(listener.incoming(), &control, &served, &flag, rest))?;
         Ok(Self { leaving, clients, path, thread: Some(thread) })
     }
 }
@@ -59,12 +63,22 @@ impl Drop for Server {
     }
 }
 
-fn serve(listener: &UnixListener, control: &Arc<dyn Control>, clients: &Arc<Clients>, leaving: &AtomicBool) {
-    for stream in listener.incoming() {
+fn serve(
+    incoming: impl Iterator<Item = io::Result<UnixStream>>,
+    control: &Arc<dyn Control>,
+    clients: &Arc<Clients>,
+    leaving: &AtomicBool,
+    mut rest: impl FnMut(),
+) {
+    for stream in incoming {
         if leaving.load(Ordering::Acquire) {
             return;
         }
-        let Ok(stream) = stream else { continue };
+        let Ok(stream) = stream else {
+            // What fails now, for want of a file descriptor say, most likely fails at once again.
+            rest();
+            continue;
+        };
         let Some(place) = Clients::enter(clients) else { continue };
         let control = Arc::clone(control);
         let client = thread::Builder::new().name("millstream-client".to_owned());
@@ -139,4 +153,27 @@ fn is_owner(stream: &UnixStream) -> bool {
 #[cfg(not(target_os = "linux"))]
 fn is_owner(_: &UnixStream) -> bool {
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Nobody;
+
+    impl Control for Nobody {
+        fn answer(&self, _: Request) -> Reply {
+            Reply::Done
+        }
+    }
+
+    /// For want of file descriptors, say: accepting goes on failing, and must not take a processor for it.
+    #[test]
+    fn a_server_that_cannot_accept_rests_before_it_tries_again() {
+        let errors = (0..7).map(|_| Err(io::Error::from_raw_os_error(24)));
+        let (clients, mut rests) = (Arc::default(), 0);
+        let control: Arc<dyn Control> = Arc::new(Nobody);
+        serve(errors, &control, &clients, &AtomicBool::new(false), || rests += 1);
+        assert_eq!(rests, 7);
+    }
 }

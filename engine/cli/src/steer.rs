@@ -119,7 +119,7 @@ impl Steered {
             },
             restored: statistics.restored().map(|(id, moment)| Restored {
                 id: id.0,
-                path: self.path(id.0),
+                path: self.restored_path(id.0, metrics),
                 ms: self.start_ms + ms(moment),
             }),
             history: statistics.history().map(|record| self.entry(record)).collect(),
@@ -151,6 +151,16 @@ impl Steered {
             start_delay_ms: ms(record.metrics.start_delay),
             path: (record.status == CheckpointStatus::Completed).then(|| self.path(record.id.0)),
             failure,
+        }
+    }
+
+    /// The directory of the checkpoint that the present attempt has gone on from: one that this process has completed, or
+    /// what it began with, which may be anywhere.
+    fn restored_path(&self, id: u64, metrics: &Metrics) -> String {
+        let own = metrics.checkpoints.history().any(|record| record.id.0 == id);
+        match &metrics.restored_from {
+            Some(began) if !own => text(began),
+            _ => self.path(id),
         }
     }
 

@@ -127,6 +127,40 @@ fn stop_prints_the_path_of_the_final_checkpoint_and_the_next_start_resumes_from_
     );
 }
 
+/// What a job began with is shown where it is, also when that is not among the job's own checkpoints.
+#[test]
+fn a_checkpoint_from_elsewhere_is_shown_with_its_path() {
+    let place = place();
+    let child = place.start(&endless(CHECKPOINTS));
+    place.job(checkpointed);
+    let path = place.run("stop running").ends_well().stdout;
+    child.wait_with_output().unwrap();
+    let elsewhere = place.path("saved");
+    fs::rename(path.trim(), &elsewhere).unwrap();
+    let options = format!("{CHECKPOINTS} -s {}", elsewhere.display());
+    let child = place.start(&endless(&options));
+    place.job(checkpointed);
+    let shown = place.run("checkpoints running --json").ends_well().stdout;
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    assert_eq!(shown["restored"]["path"], fs::canonicalize(&elsewhere).unwrap().to_str().unwrap());
+    send(&child, "TERM");
+    child.wait_with_output().unwrap();
+}
+
+/// Without checkpoints nobody can make up for an end that fails: to start again would write everything once more.
+#[test]
+fn the_hint_of_an_end_that_fails_tells_to_start_again_only_where_that_repeats_nothing() {
+    for (options, again) in [("", false), (CHECKPOINTS, true)] {
+        let place = place();
+        let ran = place.run(&format!("run {options} --summary /dev/full pass --input in --output out"));
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        let hint = ran.stderr.lines().find(|line| line.starts_with("hint: ")).unwrap();
+        assert_eq!(hint.contains("start it again"), again, "{hint}");
+        assert_eq!(hint.contains("do not start the job again"), !again, "{hint}");
+        assert_eq!(place.sorted("out"), ["a,1", "b,2"]);
+    }
+}
+
 #[test]
 fn cancel_ends_with_code_0_and_state_canceled() {
     let place = place();

@@ -12,7 +12,7 @@ use crate::say::say;
 use crate::steer::Steered;
 use crate::summary::{Summary, written};
 use crate::supervise::Ended;
-use millstream::{Class, Ending, Error};
+use millstream::{Class, Ending, Error, JobState};
 use signal_hook::low_level::exit;
 use std::convert::Infallible;
 use std::io::Write;
@@ -44,7 +44,7 @@ impl Conclusion<'_> {
         }
         say(format_args!("finished: {}", figures(summary)));
         // Its checkpoints go with the record.
-        self.job.end.post(Ok(None));
+        self.job.end.post(Ok((JobState::Finished, None)));
         self.leave();
         // What is not written by now never is; nobody may read it any more.
         let _ = std::io::stdout().flush();
@@ -64,6 +64,11 @@ impl Conclusion<'_> {
             Ended::Canceled => say(format_args!("cancelled: {figures}")),
             Ended::Stopped(Some(path)) => {
                 say(format_args!("suspended: {figures}; the next start goes on from {path}"));
+            }
+            Ended::Stopped(None) if self.job.checkpointing => {
+                say(format_args!(
+                    "suspended: {figures}; no checkpoint was completed, so the next start begins anew"
+                ));
             }
             Ended::Stopped(None) => {
                 say("stopped: nothing was committed, since execution.checkpointing.interval is not set");

@@ -1,5 +1,6 @@
 //! How a run of the command ends when it does not end well: one line, perhaps a hint, and an exit code.
 
+use crate::control::protocol::Fault;
 use crate::say::say;
 use millstream::config::ConfigError;
 use std::fmt;
@@ -42,6 +43,12 @@ impl Failure {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Its parts, for a client to report.
+    pub fn fault(&self) -> Fault {
+        let Self { what, at, cause, hint, .. } = self.clone();
+        Fault { what, at, cause, hint }
     }
 
     /// Writes it to stderr and gives the exit code.

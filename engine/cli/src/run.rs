@@ -146,6 +146,8 @@ fn start_and_watch(
         parallelism: config.pipeline.parallelism,
         start_ms,
         checkpoints,
+        checkpointing,
+        watch: sender.clone(),
         end: End::default(),
     });
     let server = Server::start(listener, Arc::clone(&job) as _).map_err(|error| {
@@ -181,7 +183,7 @@ fn watch(
             let ended = match handle.wait() {
                 Ok(summary) => {
                     let ended = ended(&summary);
-                    waited.end.post(Ok(last_path(&summary)));
+                    waited.end.post(Ok((summary.state, last_path(&summary))));
                     *posted.lock().unwrap_or_else(PoisonError::into_inner) = Some(written(&summary));
                     ended
                 }
@@ -196,7 +198,11 @@ fn watch(
         .map_err(|error| Failure::failed("start thread", "process", error))?;
     let watched: Arc<dyn Watched> = Arc::clone(job) as _;
     let mut conclude = |ending| conclusion.finished(ending);
-    let ended = supervise(&watched, events, grace, &mut conclude).unwrap_or_else(Ended::Failed);
+    let ended = supervise(&watched, events, grace, &mut conclude).unwrap_or_else(|failure| {
+        // Clients that wait for the end are told that it does not come.
+        job.end.post(Err(failure.fault()));
+        Ended::Failed(failure)
+    });
     let summary = outcome.lock().unwrap_or_else(PoisonError::into_inner).take();
     let summary = summary.unwrap_or_else(|| failed_summary(job, begun.elapsed()));
     conclusion.ended(&ended, &summary)

@@ -5,10 +5,11 @@ use crate::control::protocol::{
     Counts, Entry, Fault, History, LastCheckpoint, Reply, Request, Restored, Status,
 };
 use crate::progress::Seen;
-use crate::supervise::Watched;
+use crate::supervise::{Event, Watched};
 use millstream::checkpoint::{CheckpointKind, CheckpointRecord, CheckpointStatus};
-use millstream::{JobControl, Metrics};
+use millstream::{JobControl, JobState, Metrics};
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,6 +25,10 @@ pub(crate) struct Steered {
     pub start_ms: u64,
     /// Directory of the checkpoints of all jobs.
     pub checkpoints: PathBuf,
+    /// Whether checkpoints are taken.
+    pub checkpointing: bool,
+    /// Who watches over the time that an end may take.
+    pub watch: Sender<Event>,
     /// How it ended, once it has.
     pub end: End,
 }
@@ -31,18 +36,21 @@ pub(crate) struct Steered {
 /// The end of a job, to be waited for.
 #[derive(Default)]
 pub(crate) struct End {
-    outcome: Mutex<Option<Result<Option<String>, Fault>>>,
+    outcome: Mutex<Option<Outcome>>,
     come: Condvar,
 }
 
+/// The state in which a job has ended and the path of its last checkpoint, or what went wrong.
+pub(crate) type Outcome = Result<(JobState, Option<String>), Fault>;
+
 impl End {
-    /// It has come: the path of the last checkpoint, or what went wrong.
-    pub(crate) fn post(&self, outcome: Result<Option<String>, Fault>) {
-        *self.outcome.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+    /// It has come. The first word counts.
+    pub(crate) fn post(&self, outcome: Outcome) {
+        self.outcome.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(outcome);
         self.come.notify_all();
     }
 
-    fn wait(&self) -> Result<Option<String>, Fault> {
+    fn wait(&self) -> Outcome {
         let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match &*outcome {
@@ -90,18 +98,27 @@ impl Steered {
     }
 
     fn stop(&self) -> Result<String, Fault> {
-        self.control.stop_and_keep().map_err(|error| fault(&error))?;
-        self.end.wait()?.ok_or_else(|| Fault {
+        // A job that has ended by itself, or is about to, says how.
+        let _ = self.control.stop_and_keep();
+        let (state, path) = self.ended("stop")?;
+        stopped(state, path).map_err(|(cause, hint)| Fault {
             what: "stop".to_owned(),
             at: format!("job {}", self.control.name()),
-            cause: "it ended without a checkpoint".to_owned(),
-            hint: Some("checkpoints are taken when execution.checkpointing.interval is set".to_owned()),
+            cause,
+            hint,
         })
     }
 
     fn cancel(&self) -> Result<(), Fault> {
-        self.control.cancel().map_err(|error| fault(&error))?;
-        self.end.wait().map(|_| ())
+        let _ = self.control.cancel();
+        self.ended("cancel").map(|_| ())
+    }
+
+    /// Waits for the end, for which there is so much time as after a signal.
+    fn ended(&self, verb: &'static str) -> Outcome {
+        // Nobody watches a job that has ended.
+        let _ = self.watch.send(Event::Asked(verb));
+        self.end.wait()
     }
 
     fn history(&self, metrics: &Metrics) -> History {
@@ -187,6 +204,19 @@ impl Watched for Steered {
     }
 }
 
+/// What a client is told who wanted a job to stop: the path of its final checkpoint, or why there is none, and perhaps
+/// what to do.
+fn stopped(state: JobState, path: Option<String>) -> Result<String, (String, Option<String>)> {
+    match (state, path) {
+        (JobState::Stopped, Some(path)) => Ok(path),
+        (JobState::Stopped, None) => {
+            let hint = "checkpoints are taken when execution.checkpointing.interval is set";
+            Err((format!("it ended {state}, without a checkpoint"), Some(hint.to_owned())))
+        }
+        _ => Err((format!("it has ended {state} meanwhile, without a stop"), None)),
+    }
+}
+
 /// The parts of an engine's error.
 pub(crate) fn fault(error: &millstream::Error) -> Fault {
     Fault {
@@ -203,4 +233,23 @@ fn ms(duration: Duration) -> u64 {
 
 fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stop_that_came_too_late_says_how_the_job_has_ended() {
+        let path = || Some("/ck/chk-7".to_owned());
+        assert_eq!(stopped(JobState::Stopped, path()), Ok("/ck/chk-7".to_owned()));
+        let (cause, hint) = stopped(JobState::Stopped, None).unwrap_err();
+        assert!(cause.contains("without a checkpoint") && hint.unwrap().contains("interval"), "{cause}");
+        for (state, path) in
+            [(JobState::Finished, None), (JobState::Canceled, None), (JobState::Canceled, path())]
+        {
+            let (cause, hint) = stopped(state, path).unwrap_err();
+            assert!(cause.contains(&state.to_string()) && hint.is_none(), "{cause}");
+        }
+    }
 }

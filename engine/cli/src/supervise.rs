@@ -26,6 +26,8 @@ pub enum Ended {
 pub enum Event {
     /// A signal asks for a clean stop.
     Signal(i32),
+    /// A client has asked for the end, which the job has been told of: with this verb.
+    Asked(&'static str),
     /// All is processed and committed; what keeps that from being the end is the answer.
     Finishing(Box<Ending>, Sender<Failure>),
     /// It ended.
@@ -44,8 +46,8 @@ pub trait Watched: Send + Sync {
 /// How often the progress line is written.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Watches a job until it ends, or until it has had `grace` to do so after a signal. `conclude` does what belongs to
-/// the end of a job that has finished, puts it on record, and leaves the process.
+/// Watches a job until it ends, or until it has had `grace` to do so after a signal or a client has asked for it.
+/// `conclude` does what belongs to the end of a job that has finished, puts it on record, and leaves the process.
 ///
 /// # Errors
 /// The grace is over.
@@ -57,10 +59,10 @@ pub fn supervise(
 ) -> Result<Ended, Failure> {
     let mut progress = Progress::on_terminal();
     let begun = Instant::now();
-    let mut deadline: Option<Instant> = None;
+    // When the end is due, and who asked for it first.
+    let mut deadline: Option<(Instant, &str)> = None;
     loop {
-        let left =
-            deadline.map_or(TICK, |deadline| deadline.saturating_duration_since(Instant::now()).min(TICK));
+        let left = deadline.map_or(TICK, |(due, _)| due.saturating_duration_since(Instant::now()).min(TICK));
         match events.recv_timeout(left) {
             Ok(Event::Ended(ended)) => {
                 progress.clear();
@@ -75,19 +77,24 @@ pub fn supervise(
             Ok(Event::Signal(signal)) => {
                 progress.clear();
                 say(format_args!("signal {signal}: suspending"));
-                deadline = Instant::now().checked_add(grace);
+                deadline = deadline.or_else(|| Some((Instant::now().checked_add(grace)?, "suspend")));
                 job.suspend();
+            }
+            Ok(Event::Asked(verb)) => {
+                deadline = deadline.or_else(|| Some((Instant::now().checked_add(grace)?, verb)));
             }
             Err(RecvTimeoutError::Timeout) => progress.show(begun.elapsed(), job.seen()),
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(Failure::failed("watch", "job", "it ended without a word"));
             }
         }
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if let Some((due, verb)) = deadline
+            && Instant::now() >= due
+        {
             progress.clear();
             let grace = duration(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
             let cause = format!("not done within {grace}; the checkpoints that completed are kept");
-            return Err(Failure::failed("suspend", "job", cause).hint("--grace allows more time"));
+            return Err(Failure::failed(verb, "job", cause).hint("--grace allows more time"));
         }
     }
 }
@@ -145,6 +152,17 @@ mod tests {
         let failure = supervise(&job, &events, SECOND / 50, &mut nothing).unwrap_err();
         assert_eq!(failure.code, 1);
         assert!(failure.cause.contains("20ms"), "{failure}");
+        drop(sender);
+    }
+
+    #[test]
+    fn ms_077_a_client_that_asks_for_the_end_gives_a_job_as_much_time_as_a_signal() {
+        let (sender, events) = channel();
+        sender.send(Event::Asked("cancel")).unwrap();
+        sender.send(Event::Asked("stop")).unwrap();
+        let job: Arc<dyn Watched> = Arc::new(Fake(Mutex::new(None)));
+        let failure = supervise(&job, &events, SECOND / 50, &mut nothing).unwrap_err();
+        assert_eq!((failure.code, &*failure.what), (1, "cancel"), "the first one counts");
         drop(sender);
     }
 }

@@ -81,8 +81,24 @@ pub fn ask(job: &Running, what: &str, request: &Request) -> Result<Reply, Failur
         Ok(reply) => Ok(reply),
         Err(error) => {
             let at = format!("job {} (process {})", job.status.name, job.status.pid);
-            Err(Failure::failed(what, at, error))
+            Err(match has_left(&error) {
+                true => Failure::failed(what, at, "the job has ended meanwhile, and says no more")
+                    .hint("how it ended is in what it wrote to stderr, and in its summary"),
+                false => Failure::failed(what, at, error),
+            })
         }
+    }
+}
+
+/// Whether nobody is there any more: a moment ago the job was.
+fn has_left(error: &protocol::ProtocolError) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound};
+    match error {
+        protocol::ProtocolError::Cut => true,
+        protocol::ProtocolError::Io(error) => {
+            matches!(error.kind(), NotFound | ConnectionRefused | ConnectionReset | BrokenPipe)
+        }
+        _ => false,
     }
 }
 
@@ -156,6 +172,34 @@ mod tests {
         let refused = ask(&job, "cancel", &Request::Cancel).unwrap_err();
         assert_eq!(refused.to_string(), "error: cancel: job: not now");
         assert_eq!(find(&home, "c").unwrap_err().code, 1);
+    }
+
+    /// It was found, and has left before it could be asked: whatever the system calls that, the job has ended.
+    #[test]
+    fn a_job_that_ends_while_it_is_asked_is_said_to_have_ended() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = home(dir.path());
+        let started = start(&home, "a");
+        let job = find(&home, "a").unwrap();
+        drop(started);
+        let ended = |job: &Running| {
+            let failure = ask(job, "stop", &Request::Stop).unwrap_err();
+            assert!(failure.cause.contains("has ended"), "{failure}");
+        };
+        ended(&job);
+        // Closed with the question unread, then with it read, and a socket without a process.
+        let socket = dir.path().join("dead.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let job = Running { socket, ..job };
+        let closing = std::thread::spawn(move || {
+            drop(listener.accept().unwrap());
+            let mut asked = listener.accept().unwrap().0;
+            assert!(asked.read(&mut [0; 100]).unwrap() > 0);
+        });
+        ended(&job);
+        ended(&job);
+        closing.join().unwrap();
+        ended(&job);
     }
 
     #[test]

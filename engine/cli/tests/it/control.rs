@@ -173,6 +173,25 @@ fn cancel_ends_with_code_0_and_state_canceled() {
     assert_eq!(place.run("list --json").ends_well().stdout, "[]\n");
 }
 
+/// MS-077: a job that does not end in time is left, whoever asked for its end, and so are those who wait for it.
+#[test]
+fn ms_077_a_stop_and_a_cancel_of_a_job_that_is_stuck_end_when_the_grace_is_over() {
+    for verb in ["stop", "cancel"] {
+        let place = place();
+        let child =
+            place.start(&endless(&format!("--grace 100ms {CHECKPOINTS}")).replace("--follow", "--delay 1h"));
+        place.job(|job| job["state"] == "RUNNING");
+        let asked = place.run(&format!("{verb} running"));
+        assert_eq!((asked.code, asked.stdout.as_str()), (Some(1), ""));
+        let ran = Ran::of(child.wait_with_output().unwrap());
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        for said in [asked.stderr, ran.stderr] {
+            assert!(said.contains(&format!("error: {verb}: job: not done within 100ms")), "{said}");
+        }
+        assert_eq!(place.summary()["state"], "FAILED");
+    }
+}
+
 #[test]
 fn a_job_that_does_not_run_is_not_found() {
     let ran = Place::new().run("cancel nothing");

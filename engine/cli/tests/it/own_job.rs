@@ -1,6 +1,8 @@
 //! A job executable of a user's own, with a one-line `main`.
 
-use crate::support::{Place, Ran};
+use crate::support::{Place, Ran, send};
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -92,4 +94,37 @@ fn ms_080_a_panic_of_the_job_is_an_error_in_one_line_after_the_restarts_that_are
     assert_eq!(last, 1, "{}", ran.stderr);
     assert!(!ran.stderr.contains("stack backtrace") && !ran.stderr.contains("thread '"), "{}", ran.stderr);
     assert_eq!((&place.summary()["state"], &place.summary()["restarts"]), (&"FAILED".into(), &3.into()));
+}
+
+/// Ruling 4: a job that waits for its next attempt has nothing to take a checkpoint of, and is not waited for: it ends
+/// with the one that it has, like any suspended job. One that is cancelled meanwhile is cancelled.
+#[test]
+fn ruling_04_a_job_between_two_attempts_ends_at_once() {
+    let options = "--summary summary.json -D execution.checkpointing.interval=20ms \
+        -D restart-strategy.type=exponential-delay -D restart-strategy.exponential-delay.initial-backoff=1h \
+        -D restart-strategy.exponential-delay.max-backoff=2h";
+    for (ask, state) in [("TERM", "STOPPED"), ("stop own-job", "STOPPED"), ("cancel own-job", "CANCELED")] {
+        let place = Place::new();
+        let input = place.write("in", "a\n");
+        let job = "--input in --output out --follow --panic-at 2";
+        let child = place.start(&format!("run {options} {} {job}", own_job().display()));
+        place.job(|job| job["state"] == "RUNNING" && !job["last_checkpoint"].is_null());
+        OpenOptions::new().append(true).open(input).unwrap().write_all(b"bb\n").unwrap();
+        let path = place.job(|job| job["state"] == "RESTARTING")["last_checkpoint"]["path"].clone();
+        match ask {
+            "TERM" => send(&child, ask),
+            verb => drop(place.run(verb).ends_well()),
+        }
+        let ran = Ran::of(child.wait_with_output().unwrap()).ends_well();
+        let summary = place.summary();
+        assert_eq!(summary["state"], state, "{}", ran.stderr);
+        if state == "STOPPED" {
+            assert_eq!(summary["last_checkpoint"], path);
+            assert!(
+                ran.stderr.contains("suspended") && ran.stderr.contains(path.as_str().unwrap()),
+                "{}",
+                ran.stderr
+            );
+        }
+    }
 }

@@ -108,7 +108,8 @@ impl JobControl {
     }
 
     /// Asks the job to end as dropping its handle does: as a crash would, nothing is committed and nothing deleted.
-    /// Returns at once. The job has ended, and can be started again, when every subtask is through with its present step.
+    /// Returns at once. The job has ended, and can be started again, when every subtask is through with its present step
+    /// and background work with its own; at the latest after five seconds of the latter.
     ///
     /// # Errors
     /// The job has ended.

@@ -181,7 +181,12 @@ impl Opening {
     pub fn begin(mut self, num_retained: usize) -> Result<CheckpointStore, StateError> {
         self.claim()?;
         let lineage = self.lineage();
-        let lineage = lineage.reached(self.own(&lineage).last().copied());
+        let newest = self.own(&lineage).last().copied();
+        if let Some(newest) = newest {
+            // Whoever published it may have been killed before its name was durable.
+            self.storage.sync_dir(&self.dir.checkpoint(newest)).map_err(StateError::Unusable)?;
+        }
+        let lineage = lineage.reached(newest);
         // Written even when nothing changes: a directory that cannot be written to is noticed here (MS-009).
         lineage::write(&*self.storage, &self.dir.lineage(), &lineage).map_err(StateError::Unusable)?;
         self.clean_up().map_err(StateError::Unusable)?;

@@ -219,6 +219,22 @@ fn ms_020_a_deleted_checkpoint_is_missed() {
     }
 }
 
+/// What is on record as reached cannot be lost to a power cut: its name, which a killed process may not have made durable,
+/// is so before the record.
+#[test]
+fn ms_020_a_checkpoint_is_durable_before_it_is_on_record() {
+    use millstream_io::storage::fault::{FaultStorage, Op};
+    let memory = MemoryStorage::new();
+    run(&mut start(&memory), 1..=2);
+    let storage = FaultStorage::new(Arc::new(memory.kill_image()));
+    storage.record();
+    drop(start(&storage));
+    let log = storage.log();
+    let at = |op, path: &Path| log.iter().position(|(_, done, on)| *done == op && on == path);
+    let (synced, recorded) = (at(Op::SyncDir, &chk(2)), at(Op::Publish, &job_dir().lineage()));
+    assert!(synced.is_some() && synced < recorded, "{log:?}");
+}
+
 /// Ruling 4: a suspended job and one that failed go on.
 #[test]
 fn ruling_04_suspend_and_failure_leave_the_line_open() {

@@ -8,6 +8,7 @@ use crate::error::{Error, caught};
 use crate::task::{Acknowledged, Message, OperatorIndex, ToSupervisor};
 use millstream_io::error::Class;
 use millstream_io::id::CheckpointId;
+use millstream_state::checkpoint_store::Deletion;
 use millstream_state::metadata::{LineCounters, Metadata, OperatorState, SnapshotKind, SubtaskState};
 use millstream_state::{CheckpointStore, StateError};
 use parking_lot::Mutex;
@@ -165,7 +166,7 @@ impl Supervisor {
                 // The supervisor may be gone.
                 let _ = sender.send(ToSupervisor::Deleted);
             };
-            self.in_background(CheckpointStore::subsume, done);
+            self.in_background(|store| Ok(store.superfluous()), done);
         }
     }
 
@@ -177,19 +178,25 @@ impl Supervisor {
 
     /// Removes what an attempt at a checkpoint left. What cannot be removed now is removed by the next start.
     fn discard(&mut self, id: CheckpointId) {
-        self.in_background(move |store| store.discard(id), || {});
+        self.in_background(move |store| store.discarded(id), || {});
     }
 
-    /// Cleans up without anybody waiting for it; `done` is called however that ends.
+    /// Deletes what `choose` gives up. The store is held for the choice alone: whoever wants something of it meanwhile
+    /// does not wait for a slow storage. `done` is called however that ends.
     fn in_background(
         &self,
-        work: impl FnOnce(&mut CheckpointStore) -> Result<(), StateError> + Send + 'static,
+        choose: impl FnOnce(&mut CheckpointStore) -> Result<Deletion, StateError> + Send + 'static,
         done: impl FnOnce() + Send + 'static,
     ) {
         let Some(store) = self.parts.store.clone() else { return };
         let name = self.parts.name.clone();
         self.parts.shared.executor.spawn(Box::new(move || {
-            match caught(|| work(&mut store.lock())) {
+            let work = || {
+                let chosen = choose(&mut store.lock());
+                let left = chosen?.run();
+                store.lock().settle(left)
+            };
+            match caught(work) {
                 Ok(Ok(())) => {}
                 Ok(Err(error)) => tracing::warn!(job = %name, %error, "cleaning up checkpoints failed"),
                 Err(text) => tracing::warn!(job = %name, "cleaning up checkpoints panicked: {text}"),

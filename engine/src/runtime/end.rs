@@ -162,13 +162,13 @@ impl Supervisor {
     fn record(&mut self, end: &JobEnd) -> Result<(), Error> {
         let Some(store) = &self.parts.store else { return Ok(()) };
         let mut store = store.lock();
-        // What a completed checkpoint has made superfluous may still wait for its deletion, which now would come too
+        let recorded = store.end(end, self.parts.retention).map_err(Error::from);
+        let recorded = recorded.map(|left| warn_left(&self.parts.name, &left));
+        // What a completed checkpoint has made superfluous may still wait for its deletion, which later would come too
         // late (RT-01).
         if let Err(error) = store.subsume() {
             tracing::warn!(job = %self.parts.name, %error, "cleaning up checkpoints failed");
         }
-        let recorded = store.end(end, self.parts.retention).map_err(Error::from);
-        let recorded = recorded.map(|left| warn_left(&self.parts.name, &left));
         if store.retained().is_empty() {
             self.parts.board.post(|posted| posted.last_checkpoint = None);
         }

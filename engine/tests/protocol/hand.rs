@@ -9,6 +9,7 @@ use millstream_io::storage::Storage;
 use millstream_io::waker::Waker;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::thread::{JoinHandle, spawn};
 use std::time::Duration;
 
 /// Time between two checkpoints: one is triggered whenever the clock moves by so much.
@@ -179,6 +180,13 @@ impl Hand {
     #[track_caller]
     pub fn work_on(&mut self, index: usize) {
         assert!(self.executor.run(index), "no such work");
+    }
+
+    /// The oldest piece of background work that waits, on a thread of its own.
+    #[allow(clippy::disallowed_methods, reason = "the work is to wait while the test goes on")]
+    pub fn work_aside(&self) -> JoinHandle<()> {
+        let executor = self.executor.clone();
+        spawn(move || assert!(executor.run(0), "no such work"))
     }
 
     /// Pieces of background work that wait.

@@ -5,7 +5,9 @@ use crate::parts::{Fed, Log, Logged, Watch};
 use millstream::connector::CollectSink;
 use millstream::sink::{Epoch, PreCommit, SinkContext};
 use millstream::{CheckpointId, Class, Collector, ConnectorError, Env, JobState, Operator, Sink};
+use millstream_io::storage::fault::{FaultStorage, Op};
 use millstream_io::storage::{MemoryStorage, Storage};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// CP-23, BR-11: hooks from head to tail, and what they emit stands before the barrier; then the snapshot from tail to
@@ -224,6 +226,45 @@ fn cp_27_what_an_aborted_checkpoint_sealed_belongs_to_the_next() {
     assert_eq!(hand.checkpoint().0, 2);
     assert_eq!(log.take(), "sink:3 sink:pre-commit-2 sink:commit-2");
     assert_eq!(seen.take(), [1, 2, 3]);
+}
+
+/// CP-06: old checkpoints are deleted beside everything else. A storage that is slow with it does not hold up the next
+/// checkpoint, from its beginning to its end.
+#[test]
+fn cp_06_a_slow_deletion_holds_up_nobody() {
+    let (disk, source) = (FaultStorage::new(Arc::new(MemoryStorage::new())), Fed::new(10));
+    let env = env();
+    env.source(source.clone()).name("in").sink(CollectSink::new());
+    let mut hand = Hand::begin(&env, &disk);
+    hand.checkpoint();
+    hand.trigger();
+    hand.run_all();
+    for _ in 0..2 {
+        hand.work_on(0);
+        hand.turn();
+    }
+    assert_eq!((hand.completed().map(|id| id.0), hand.waiting()), (Some(2), 1), "the deletion of the first");
+    disk.record();
+    disk.hold(Op::RemoveDir);
+    let deletion = hand.work_aside();
+    while !disk.log().iter().any(|(_, op, _)| *op == Op::RemoveDir) {
+        std::thread::yield_now();
+    }
+    hand.trigger();
+    hand.run_all();
+    for _ in 0..2 {
+        hand.work_on(0);
+        hand.turn();
+    }
+    assert_eq!(hand.completed().map(|id| id.0), Some(3));
+    disk.let_go(Op::RemoveDir);
+    deletion.join().unwrap();
+    hand.settle();
+    let last = hand.control.metrics().last_checkpoint.unwrap().path;
+    let left = disk.list(last.parent().unwrap()).unwrap();
+    let mut left: Vec<_> = left.iter().filter_map(|entry| entry.name.to_str()).collect();
+    left.retain(|name| name.starts_with("chk-"));
+    assert_eq!(left, ["chk-3"]);
 }
 
 /// CP-06: no new checkpoint while more completed ones wait for the deletion of older ones than may be taken at a time, so

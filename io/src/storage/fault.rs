@@ -76,6 +76,16 @@ impl FaultStorage {
         plan.every.extend(fault.map(|fault| (op, fault)));
     }
 
+    /// Every operation of a kind that begins from now on waits until [`FaultStorage::let_go`]; for storage that is slow.
+    pub fn hold(&self, op: Op) {
+        self.plan.lock().held.push(op);
+    }
+
+    /// Operations of a kind wait no longer.
+    pub fn let_go(&self, op: Op) {
+        self.plan.lock().held.retain(|other| *other != op);
+    }
+
     /// From operation `k` on the disk is full: whatever needs space fails with `ENOSPC`.
     pub fn full_from(&self, k: u64) {
         self.plan.lock().full_from = Some(k);
@@ -148,6 +158,9 @@ fn run<T>(
 ) -> Result<T> {
     // The plan is not locked while the operation runs: background work may be slow.
     let verdict = plan.lock().next(op, path, bytes);
+    while plan.lock().held.contains(&op) {
+        std::thread::yield_now();
+    }
     match verdict {
         Verdict::Pass => whole(),
         Verdict::FailBefore(cause) => Err(StorageError::not_done(op.name(), path, cause)),

@@ -5,6 +5,7 @@
 //! crash or not, exactly those directories that have `_metadata` hold complete checkpoints (CS-07), and since an
 //! older one goes only after a newer one is durable, there never is none once there was one (MS-004).
 
+mod deletion;
 mod observe;
 mod opening;
 mod permit;
@@ -14,6 +15,7 @@ mod retention;
 mod tests;
 mod verify;
 
+pub use deletion::{Deletion, Left};
 pub use opening::{Opening, Restored, StartFrom};
 pub use permit::CommitPermit;
 pub use retention::{JobEnd, Retention, line_end};
@@ -26,6 +28,7 @@ use crate::metadata::{METADATA_FILE, Metadata};
 use millstream_io::error::Outcome;
 use millstream_io::id::CheckpointId;
 use millstream_io::storage::{self, Lock, ReadFile, Storage};
+use parking_lot::Mutex;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,7 +49,9 @@ pub struct CheckpointStore {
     /// Where it was kept, see [`CheckpointStore::told`].
     told: Option<Box<dyn ReadFile>>,
     /// Held until the job has ended; afterwards the directory belongs to whoever starts next.
-    lock: Option<Box<dyn Lock>>,
+    lock: Option<Arc<dyn Lock>>,
+    /// Held by whoever deletes.
+    deleting: Arc<Mutex<()>>,
 }
 
 impl CheckpointStore {
@@ -146,45 +151,6 @@ impl CheckpointStore {
         Ok(())
     }
 
-    /// Deletes completed checkpoints beyond the number to retain, oldest first (RT-01). Never the newest.
-    ///
-    /// # Errors
-    /// Those of the storage; what could not be deleted is tried again the next time.
-    pub fn subsume(&mut self) -> Result<(), StateError> {
-        if self.lock.is_none() {
-            return Ok(());
-        }
-        while self.retained.len() > self.num_retained {
-            remove::remove(&*self.storage, &self.dir, self.retained[0])?;
-            self.retained.remove(0);
-        }
-        self.remove_discarded()
-    }
-
-    /// Deletes an attempt that will never complete.
-    ///
-    /// # Errors
-    /// [`StateError::Completed`] when it is complete. Those of the storage, for instance because a subtask was still
-    /// writing into it: it is tried again the next time, and by the next start.
-    pub fn discard(&mut self, id: CheckpointId) -> Result<(), StateError> {
-        if self.retained.contains(&id) {
-            return Err(StateError::Completed { path: self.dir.checkpoint(id) });
-        }
-        if self.lock.is_none() {
-            return Ok(());
-        }
-        self.undiscarded.push(id);
-        self.remove_discarded()
-    }
-
-    fn remove_discarded(&mut self) -> Result<(), StateError> {
-        while let Some(&id) = self.undiscarded.last() {
-            remove::remove(&*self.storage, &self.dir, id)?;
-            self.undiscarded.pop();
-        }
-        Ok(())
-    }
-
     /// What the next attempt of the running job goes on from: the newest completed checkpoint, while there is none
     /// what the line began with, else nothing.
     ///
@@ -231,7 +197,12 @@ impl CheckpointStore {
         }
         let ended = self.lineage.ended(line_end);
         lineage::write(&*self.storage, &self.dir.lineage(), &ended)?;
-        let left = self.delete_done(&ended);
+        let deleting = Arc::clone(&self.deleting);
+        let left = {
+            // What is being deleted already would be in each other's way.
+            let _turn = deleting.lock();
+            self.delete_done(&ended)
+        };
         self.lineage = ended;
         Ok(left)
     }

@@ -204,7 +204,8 @@ impl Opening {
             lineage,
             num_retained: num_retained.max(1),
             undiscarded: Vec::new(),
-            lock: self.lock,
+            lock: self.lock.map(Arc::from),
+            deleting: Arc::default(),
         })
     }
 

@@ -115,6 +115,7 @@ pub(super) struct Plan {
     pub at: Vec<(u64, Fault)>,
     pub nth: Vec<(Op, u64, Fault)>,
     pub every: Vec<(Op, Fault)>,
+    pub held: Vec<Op>,
     pub full_from: Option<u64>,
     pub room: Option<u64>,
     pub log: Option<Vec<(u64, Op, PathBuf)>>,

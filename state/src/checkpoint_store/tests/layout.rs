@@ -240,3 +240,25 @@ fn ms_074_a_released_directory_is_left_alone() {
     run(&mut new, [4]);
     assert_eq!(ids(&new), [2, 4]);
 }
+
+/// CP-06, ruling 4: what is to be deleted is decided at once and gone later, beside everything else; until then the directory
+/// is nobody else's, also when the job has given it up meanwhile.
+#[test]
+fn cp_06_a_deletion_that_is_under_way_keeps_the_directory() {
+    let memory = MemoryStorage::new();
+    let mut store = start(&memory);
+    for id in 1..=3 {
+        checkpoint(&mut store, id).unwrap();
+    }
+    let deletion = store.superfluous();
+    assert_eq!(store.retained(), [CheckpointId(2), CheckpointId(3)]);
+    checkpoint(&mut store, 4).unwrap();
+    let dir = store.checkpoint_dir(CheckpointId(1));
+    store.release();
+    drop(store);
+    assert!(open(&memory, &StartFrom::Latest).is_err());
+    assert!(memory.stat(&dir).is_ok());
+    drop(deletion.run());
+    assert!(memory.stat(&dir).is_err());
+    open(&memory, &StartFrom::Latest).unwrap();
+}

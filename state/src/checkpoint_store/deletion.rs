@@ -1,0 +1,114 @@
+//! Deleting checkpoints while the store answers others: what goes is decided by the store, and gone without it.
+
+use super::remove::remove;
+use super::{CheckpointStore, StateError};
+use crate::layout::JobDir;
+use millstream_io::id::CheckpointId;
+use millstream_io::storage::{Lock, Storage};
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Checkpoints that the store has given up; [`Deletion::run`] deletes them, which may take its time.
+#[must_use = "nothing is deleted before it runs"]
+pub struct Deletion {
+    storage: Arc<dyn Storage>,
+    dir: JobDir,
+    superfluous: Vec<CheckpointId>,
+    discarded: Vec<CheckpointId>,
+    one_at_a_time: Arc<Mutex<()>>,
+    /// While this is at work the directory is nobody else's, also when the job has ended.
+    _lock: Option<Arc<dyn Lock>>,
+}
+
+/// What a deletion could not delete, for the store to try again: see [`CheckpointStore::settle`].
+#[must_use = "the store has to know what is still there"]
+pub struct Left {
+    superfluous: Vec<CheckpointId>,
+    discarded: Vec<CheckpointId>,
+    cause: Option<StateError>,
+}
+
+impl Deletion {
+    /// Deletes, oldest first.
+    pub fn run(mut self) -> Left {
+        let turn = Arc::clone(&self.one_at_a_time);
+        let _turn = turn.lock();
+        let cause = self.all().err();
+        Left { superfluous: self.superfluous, discarded: self.discarded, cause }
+    }
+
+    fn all(&mut self) -> Result<(), StateError> {
+        for ids in [&mut self.superfluous, &mut self.discarded] {
+            while let Some(&id) = ids.first() {
+                remove(&*self.storage, &self.dir, id)?;
+                ids.remove(0);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl CheckpointStore {
+    /// Gives up the completed checkpoints beyond the number to retain (RT-01), never the newest, and what could not be
+    /// deleted before.
+    pub fn superfluous(&mut self) -> Deletion {
+        let many = self.retained.len().saturating_sub(self.num_retained);
+        let superfluous =
+            if self.lock.is_some() { self.retained.drain(..many).collect() } else { Vec::new() };
+        self.give_up(superfluous)
+    }
+
+    fn give_up(&mut self, superfluous: Vec<CheckpointId>) -> Deletion {
+        Deletion {
+            storage: Arc::clone(&self.storage),
+            dir: self.dir.clone(),
+            superfluous,
+            // A directory that was given up is somebody else's.
+            discarded: self.lock.as_ref().map_or_else(Vec::new, |_| std::mem::take(&mut self.undiscarded)),
+            one_at_a_time: Arc::clone(&self.deleting),
+            _lock: self.lock.clone(),
+        }
+    }
+
+    /// Gives up an attempt that will never complete.
+    ///
+    /// # Errors
+    /// [`StateError::Completed`] when it is complete.
+    pub fn discarded(&mut self, id: CheckpointId) -> Result<Deletion, StateError> {
+        if self.retained.contains(&id) {
+            return Err(StateError::Completed { path: self.dir.checkpoint(id) });
+        }
+        self.undiscarded.push(id);
+        Ok(self.give_up(Vec::new()))
+    }
+
+    /// A deletion has run. What is left is tried again the next time, and by the next start.
+    ///
+    /// # Errors
+    /// Why something is left: those of the storage, for instance because a subtask was still writing into an attempt's
+    /// directory.
+    pub fn settle(&mut self, left: Left) -> Result<(), StateError> {
+        self.retained.extend(left.superfluous);
+        self.retained.sort_unstable();
+        self.undiscarded.extend(left.discarded);
+        left.cause.map_or(Ok(()), Err)
+    }
+
+    /// [`CheckpointStore::superfluous`], and waits for it.
+    ///
+    /// # Errors
+    /// Those of [`CheckpointStore::settle`].
+    pub fn subsume(&mut self) -> Result<(), StateError> {
+        let left = self.superfluous().run();
+        self.settle(left)
+    }
+
+    /// [`CheckpointStore::discarded`], and waits for it.
+    ///
+    /// # Errors
+    /// Those of [`CheckpointStore::discarded`] and [`CheckpointStore::settle`].
+    pub fn discard(&mut self, id: CheckpointId) -> Result<(), StateError> {
+        let left = self.discarded(id)?.run();
+        self.settle(left)
+    }
+}

@@ -183,7 +183,7 @@ impl Hand {
     }
 
     /// The oldest piece of background work that waits, on a thread of its own.
-    #[allow(clippy::disallowed_methods, reason = "the work is to wait while the test goes on")]
+    #[expect(clippy::disallowed_methods, reason = "the work is to wait while the test goes on")]
     pub fn work_aside(&self) -> JoinHandle<()> {
         let executor = self.executor.clone();
         spawn(move || assert!(executor.run(0), "no such work"))

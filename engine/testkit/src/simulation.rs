@@ -12,10 +12,11 @@ use millstream::{Class, Env, JobState};
 use millstream_io::executor::StepExecutor;
 use millstream_io::storage::{MemoryStorage, Storage, read_all};
 use millstream_state::JobId;
+use millstream_state::layout::untold_of;
 use millstream_state::lineage::{LineEnd, Lineage};
-use millstream_state::metadata::METADATA_FILE;
+use millstream_state::metadata::{METADATA_FILE, Metadata, SnapshotKind};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -208,6 +209,8 @@ impl Simulation {
                 && let LineEnd::Stopped(dir) = line_end(&disk)
             {
                 kept.insert(dir.file_name().unwrap_or_default().to_string_lossy().into_owned());
+                // Of a stop between two attempts: files were being written, and stay with the checkpoint (ruling 5).
+                excused |= kind(&disk, &dir) != Some(SnapshotKind::Final);
             }
             // A start from a path begins a line, and the checkpoints of the one before are the user's from then on.
             if let Some((line_before, complete)) = before
@@ -218,7 +221,7 @@ impl Simulation {
             // A start removes what is left of its own line only, and after a stop the next one begins a line.
             excused |= from.is_some() || power_cut && !kept.is_empty();
             // A start after the job's end would be another run (ruling 2).
-            if summary.is_some() || has_finished(&disk, &kept) {
+            if summary.is_some() || has_finished(&disk) {
                 let excused = excused || summary.is_none() || !left.failures.is_empty() || power_cut;
                 let last_operations = left.operations;
                 return Ok(Run { summary, storage: disk, coverage, last_operations, kept, clean: !excused });
@@ -314,9 +317,16 @@ fn line_end(disk: &MemoryStorage) -> LineEnd {
     lineage(disk).map_or(LineEnd::Open, |lineage| lineage.end)
 }
 
-/// Whether the job is over: its end is on record, and the checkpoints of its line are gone.
-fn has_finished(disk: &MemoryStorage, kept: &BTreeSet<String>) -> bool {
-    line_end(disk) == LineEnd::Finished && complete(disk).is_subset(kept)
+/// Whether the job is over: its end is on record, and told.
+fn has_finished(disk: &MemoryStorage) -> bool {
+    let names = disk.list(&job_dir()).unwrap_or_default();
+    line_end(disk) == LineEnd::Finished && names.iter().all(|entry| untold_of(&entry.name).is_none())
+}
+
+/// What the checkpoint in `dir` was taken for.
+fn kind(disk: &MemoryStorage, dir: &Path) -> Option<SnapshotKind> {
+    let bytes = read_all(disk, &dir.join(METADATA_FILE)).ok()?;
+    Metadata::parse(&bytes).ok().map(|metadata| metadata.kind)
 }
 
 /// Puts a file on a simulated disk, for input.

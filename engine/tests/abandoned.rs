@@ -1,6 +1,7 @@
 //! A job that is abandoned while a subtask is in the middle of a step, or background work in the middle of its own.
 
 use millstream::connector::{CollectSink, channel};
+use millstream::runtime::Abandoned;
 use millstream::sink::{Epoch, PreCommit, SinkContext};
 use millstream::{CheckpointId, Class, ConnectorError, Env, Sink};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -103,7 +104,8 @@ fn ruling_04_an_abandoned_job_is_over_when_its_background_work_is() {
     let request = job.control().request_checkpoint(false).unwrap();
     in_work.recv().unwrap();
     job.control().abandon().unwrap();
-    assert!(job.wait().is_err() && request.wait().is_err());
+    let error = job.wait().unwrap_err();
+    assert!(error.cause().is::<Abandoned>() && request.wait().is_err(), "{error}");
     assert!(done.load(Ordering::Acquire), "the work was still under way");
 }
 

@@ -1,7 +1,7 @@
 //! The ends of a job.
 
 use super::JobState;
-use super::ending::{Ending, warn_left};
+use super::ending::{Abandoned, Ending, warn_left};
 use super::handle::not_taken;
 use super::summary::{CheckpointInfo, Summary};
 use super::supervisor::Supervisor;
@@ -38,12 +38,12 @@ impl Supervisor {
 
     /// A stop that finds no attempt running: there is nothing to snapshot, and nothing new to commit. The job ends at once
     /// with its newest completed checkpoint, from which the next start goes on (ruling 4).
-    pub(super) fn stopped_between_attempts(&mut self, keep: bool) {
+    ///
+    /// That one is not the user's to keep, even where a final one would be: it may count on a file that a sink has not
+    /// finished, and which only the line itself goes on with (ruling 5).
+    pub(super) fn stopped_between_attempts(&mut self) {
         let Some(store) = self.parts.store.clone() else { return self.stopped_without_checkpoint() };
-        let (newest, own) = {
-            let store = store.lock();
-            (store.latest(), store.retained().last().copied())
-        };
+        let newest = store.lock().latest();
         tracing::warn!(
             job = %self.parts.name,
             error = self.failure.as_ref().map(tracing::field::display),
@@ -63,8 +63,6 @@ impl Supervisor {
                 tracing::warn!(job = %self.parts.name, %error, "the newest checkpoint cannot be read")
             }
         }
-        self.stopped_at = own;
-        self.keep |= keep;
         self.end(JobState::Stopped, None);
     }
 
@@ -96,7 +94,7 @@ impl Supervisor {
         if let Some(store) = &self.parts.store {
             store.lock().release();
         }
-        let error = Error::new(Class::Restart, "job", self.parts.name.clone(), "was abandoned by its handle");
+        let error = Error::new(Class::Restart, "job", self.parts.name.clone(), Abandoned);
         self.answer_all(&CheckpointFailure::AttemptEnded);
         self.settle(Err(error));
     }

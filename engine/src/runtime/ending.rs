@@ -56,6 +56,11 @@ impl fmt::Debug for Ending {
     }
 }
 
+/// The cause of the error with which an abandoned job ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("was abandoned by its handle")]
+pub struct Abandoned;
+
 /// Proof that the end of a job is on record.
 #[derive(Debug)]
 pub struct Over(());

@@ -90,7 +90,8 @@ impl JobControl {
     }
 
     /// The same, and the final checkpoint is the user's to keep: the next start goes on from it in a line of its own,
-    /// whose checkpoints do not replace it (ruling 3). When it is gone that start is refused.
+    /// whose checkpoints do not replace it (ruling 3). When it is gone that start is refused. Between two attempts this is
+    /// no more than [`JobControl::stop`].
     ///
     /// # Errors
     /// The job has ended.

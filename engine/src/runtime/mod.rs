@@ -22,7 +22,7 @@ mod wait;
 
 pub use board::{JobState, Metrics};
 pub use driver::{Cell, Driver, Seat, Stepped};
-pub use ending::{Ending, Over};
+pub use ending::{Abandoned, Ending, Over};
 pub use handle::{CheckpointRequest, Command, JobControl, JobHandle};
 pub(crate) use launch::launch;
 pub use launch::{Environment, Launched};

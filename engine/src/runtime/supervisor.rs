@@ -189,9 +189,10 @@ impl Supervisor {
         }
         // What is being stored may be what the next attempt goes on from, or the next start.
         let waits = if self.parts.coordinator.storing().is_none() { self.restart_at } else { None };
-        match (waits, self.held_stop()) {
-            (Some(_), Some(keep)) => self.stopped_between_attempts(keep),
-            (Some(at), None) if at <= now => {
+        let stop = self.held.iter().any(|command| matches!(command, Command::Stop { .. }));
+        match waits {
+            Some(_) if stop => self.stopped_between_attempts(),
+            Some(at) if at <= now => {
                 self.restart_at = None;
                 self.redeploy();
             }
@@ -352,15 +353,6 @@ impl Supervisor {
             Command::Cancel => self.cancelled(),
             Command::Abandon => self.abandoned(),
         }
-    }
-
-    /// Whether a stop waits for the subtasks to run, and if so, whether its checkpoint is to be kept.
-    fn held_stop(&self) -> Option<bool> {
-        let stops = self.held.iter().filter_map(|command| match command {
-            Command::Stop { keep } => Some(*keep),
-            _ => None,
-        });
-        stops.reduce(|a, b| a | b)
     }
 
     fn ticket(&mut self, asked: Asked) -> Ticket {

@@ -8,7 +8,7 @@ use crate::quiet::Quiet;
 use crate::report::Violation;
 use crate::rng::Rng;
 use crate::trace;
-use millstream::runtime::{Environment, Launched, Stepped, Supervisor, Turn};
+use millstream::runtime::{Abandoned, Environment, Launched, Stepped, Supervisor, Turn};
 use millstream::{CheckpointRequest, Clock, Env, Error, JobControl, Summary};
 use millstream_io::executor::StepExecutor;
 use millstream_io::storage::Storage;
@@ -69,9 +69,6 @@ const STEPS: u64 = 1_000_000;
 
 /// Steps after which a process that gets nowhere, for its settings may be such that it never does, is killed.
 const PATIENCE: u64 = 8_000;
-
-/// What the error of an abandoned job ends with.
-const ABANDONED: &str = "was abandoned by its handle";
 
 /// Who gets a turn less often than the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -266,7 +263,7 @@ impl Process<'_> {
         }
         Ok(match outcome {
             Ok(summary) => Ended::Orderly(Box::new(summary)),
-            Err(error) if error.to_string().ends_with(ABANDONED) => Ended::Abandoned,
+            Err(error) if error.cause().is::<Abandoned>() => Ended::Abandoned,
             Err(error) => Ended::Failed(error),
         })
     }

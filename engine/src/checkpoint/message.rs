@@ -70,9 +70,9 @@ pub struct AckMetrics {
     pub alignment: Duration,
     /// Bytes held back during alignment.
     pub held_bytes: u64,
-    /// Bytes processed between the first barrier and the last.
+    /// Bytes of the segments that were processed between the first barrier and the last.
     pub processed_bytes: u64,
-    /// Bytes of channel state saved.
+    /// Bytes of channel state saved: 0, since there are no unaligned checkpoints yet.
     pub persisted_bytes: u64,
     /// From the trigger to the first barrier here.
     pub start_delay: Duration,

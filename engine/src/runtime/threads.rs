@@ -149,11 +149,10 @@ impl Runner {
             pin(cpu);
         }
         while !self.cells.is_empty() && !self.stop.load(Ordering::Acquire) {
-            let (worked, due) = self.round();
-            if worked {
+            if self.round().0 {
                 self.wait.worked();
             } else if self.wait.should_park(&*self.clock) {
-                self.park(due);
+                self.park();
             }
         }
     }
@@ -184,7 +183,7 @@ impl Runner {
 
     /// Parks, after one more look that follows the announcement: whoever makes work after that look sees the
     /// announcement and wakes this thread (hot path, section 4).
-    fn park(&mut self, _: Option<Moment>) {
+    fn park(&mut self) {
         self.parker.prepare();
         let (worked, due) = self.round();
         if worked || self.stop.load(Ordering::Acquire) {

@@ -22,8 +22,7 @@ pub(crate) struct InputTask<T: Record, I> {
     restored: Option<Restored>,
     gate: Gate<T>,
     aligner: Aligner,
-    /// When the first barrier of the present alignment arrived, and the most that stood aside since.
-    aligning: Option<(Moment, usize)>,
+    aligning: Option<Aligning>,
     /// A segment that is half read: its channel, and the next row.
     open: Option<(usize, Segment<T>, usize)>,
     ended: Vec<bool>,
@@ -31,6 +30,16 @@ pub(crate) struct InputTask<T: Record, I> {
     last: usize,
     pace: Pace,
     intake: I,
+}
+
+/// What is measured of an alignment under way.
+struct Aligning {
+    /// When its first barrier arrived.
+    begun: Moment,
+    /// The most bytes that stood aside since.
+    held: usize,
+    /// Bytes of the segments that were taken since.
+    processed: u64,
 }
 
 impl<T: Record, I: Intake<T>> InputTask<T, I> {
@@ -94,17 +103,18 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
             }
         }
         if alignment.begun.is_some() {
-            self.aligning = Some((self.core.clock.now(), 0));
+            self.aligning = Some(Aligning { begun: self.core.clock.now(), held: 0, processed: 0 });
         }
         if let Some(barrier) = alignment.complete {
             let mut metrics = AckMetrics::default();
-            if let Some((begun, most)) = self.aligning.take() {
+            if let Some(Aligning { begun, held, processed }) = self.aligning.take() {
                 metrics.start_delay = begun.saturating_sub(barrier.timestamp);
                 // At least once nobody waits (CP-22).
                 if self.core.settings.mode == CheckpointMode::ExactlyOnce {
                     metrics.alignment = self.core.clock.now().saturating_sub(begun);
                 }
-                metrics.held_bytes = most as u64;
+                metrics.held_bytes = held as u64;
+                metrics.processed_bytes = processed;
             }
             self.core.barrier(barrier, metrics, &mut self.intake)?;
         }
@@ -197,6 +207,9 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
         }
         match input {
             Input::Segment(channel, segment) => {
+                if let Some(aligning) = &mut self.aligning {
+                    aligning.processed += segment.bytes() as u64;
+                }
                 self.open = Some((channel, segment, 0));
                 self.rows(now)?;
             }
@@ -210,8 +223,8 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
     /// Held channels may have been emptied, whether others had something or not: does more stand aside than is allowed?
     fn held(&mut self) -> Result<(), Error> {
         let aside = self.gate.aside_bytes();
-        if let Some((_, most)) = &mut self.aligning {
-            *most = aside.max(*most);
+        if let Some(aligning) = &mut self.aligning {
+            aligning.held = aside.max(aligning.held);
         }
         let limit = self.core.settings.alignment_memory;
         if aside > limit {

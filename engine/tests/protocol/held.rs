@@ -121,3 +121,25 @@ fn br_04_the_limit_is_kept_beside_a_busy_channel() {
     };
     assert!(*limit == 64 << 10 && *held > *limit && *held <= *limit + 9 * 1024, "{held} of {limit}");
 }
+
+/// What is processed while a barrier is waited for: two records of 8 bytes of the other channel.
+#[test]
+fn the_statistics_say_how_much_was_processed_during_the_alignment() {
+    let log = Log::default();
+    let (env, fast, slow, _) = uneven(&log, 4, 10);
+    let mut hand = Hand::begin(&env, &MemoryStorage::new());
+    // Before the first barrier: not counted.
+    slow.allow(3);
+    hand.run("slow");
+    hand.run("union");
+    slow.allow(5);
+    hand.run("slow");
+    hand.trigger();
+    hand.run("fast");
+    hand.run("union");
+    assert_eq!(log.take().split(' ').count(), 5);
+    fast.allow(100);
+    hand.settle();
+    let record = hand.control.metrics().checkpoints.latest_completed().cloned().unwrap();
+    assert_eq!((record.metrics.processed_bytes, record.metrics.persisted_bytes), (16, 0), "{record:?}");
+}

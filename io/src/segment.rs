@@ -332,10 +332,78 @@ impl<T: Record> Writer<T> {
         left
     }
 
+    /// Writes the records that come next, up to `most` of them and as many as there is room for, and returns how many;
+    /// 0 where rows differ in size. Like [`Writer::fill`], which asks for room before each record.
+    #[inline(always)]
+    pub fn fill_some(&mut self, records: &mut impl Iterator<Item = T>, most: usize) -> usize {
+        let Some(step) = Segment::<T>::STEP else { return 0 };
+        let mut cursor = self.cursor;
+        let most = most.min(cursor.room() / step);
+        let mut written = 0;
+        while written < most
+            && let Some(record) = records.next()
+        {
+            // SAFETY: the cursor is one of the open segment, which stays open meanwhile, and there is room for `most` rows.
+            unsafe { cursor.push_unchecked(0, record.view()) };
+            written += 1;
+        }
+        self.cursor = cursor;
+        written
+    }
+
+    /// Copies the rows of `block` from row `from` on, in their order: to `first` those whose mark is 0, to `second` those
+    /// whose mark is 1. Row `i` is marked with `marks[i]`, of which only the last bit counts. Returns the row before which
+    /// it ended because there was no more room in one of the two: the number of rows, or of marks, where it came to the
+    /// end. Where rows differ in size nothing is done.
+    ///
+    /// No branch depends on a mark, and the write positions stay in registers: every row is copied to both, where the next
+    /// one overwrites it unless it counts.
+    #[inline(always)]
+    pub fn deal(
+        first: &mut Self,
+        second: &mut Self,
+        block: &Segment<T>,
+        from: usize,
+        marks: &[u32],
+    ) -> usize {
+        let (Some(step), Some(size)) = (Segment::<T>::STEP, T::Wire::FIXED) else { return from };
+        let marks = &marks[..marks.len().min(block.rows)];
+        let (mut a, mut b) = (first.cursor, second.cursor);
+        let mut row = from;
+        while row < marks.len() {
+            let room = a.room().min(b.room()) / step;
+            if room == 0 {
+                break;
+            }
+            let end = marks.len().min(row + room);
+            for (row, mark) in (row..end).zip(&marks[row..end]) {
+                // SAFETY: the block has this row, in another buffer than the open segments. Each row moves either position
+                // by `step`, and there is room in both for all rows up to `end`.
+                unsafe {
+                    let from = block.start.as_ptr().add(row * step);
+                    std::ptr::copy_nonoverlapping(from, a.at, size);
+                    std::ptr::copy_nonoverlapping(from, b.at, size);
+                    let to_b = step * (*mark & 1) as usize;
+                    b.at = b.at.add(to_b);
+                    a.at = a.at.add(step - to_b);
+                }
+            }
+            row = end;
+        }
+        (first.cursor, second.cursor) = (a, b);
+        row
+    }
+
     /// Whether nothing is written that has not been taken.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.cursor.at == self.cursor.start
+    }
+
+    /// Whether no segment is open, or the open one has no room for one more row of the one size that all have. (Rows that
+    /// differ may be too large for any room.)
+    pub fn is_full(&self) -> bool {
+        self.cursor.room() < Cursor::<T>::need(T::Wire::FIXED.unwrap_or(0))
     }
 
     /// Whether no segment is open.
@@ -409,28 +477,42 @@ impl<T: Record> Cursor<T> {
         }
     }
 
+    /// Bytes that are free.
+    #[inline(always)]
+    fn room(&self) -> usize {
+        self.limit as usize - self.at as usize
+    }
+
     #[inline(always)]
     fn has_room(&self, size: usize) -> bool {
-        self.limit as usize - self.at as usize >= Self::need(size)
+        self.room() >= Self::need(size)
     }
 
     /// # Safety
     /// The segment of this cursor is alive, and written through this cursor alone.
     #[inline(always)]
     unsafe fn push(&mut self, hash: u64, record: T::Ref<'_>) -> bool {
+        let room = self.has_room(T::Wire::size(T::to_wire(record)));
+        if room {
+            // SAFETY: as promised, and there is room.
+            unsafe { self.push_unchecked(hash, record) }
+        }
+        room
+    }
+
+    /// # Safety
+    /// As for [`Cursor::push`], and there is room for what the record [needs](Self::need).
+    #[inline(always)]
+    unsafe fn push_unchecked(&mut self, hash: u64, record: T::Ref<'_>) {
         let wire = T::to_wire(record);
         let size = T::Wire::size(wire);
         let at = self.at;
-        let room = self.has_room(size);
-        if room {
-            // SAFETY: there is room for `size` bytes and a slot; `write_at` returns only when it has written exactly
-            // `size`, whatever the record's code does.
-            unsafe {
-                write_at::<T::Wire>(wire, at, size);
-                self.advance(at, hash, size);
-            }
+        // SAFETY: there is room for `size` bytes and a slot; `write_at` returns only when it has written exactly `size`,
+        // whatever the record's code does.
+        unsafe {
+            write_at::<T::Wire>(wire, at, size);
+            self.advance(at, hash, size);
         }
-        room
     }
 
     /// # Safety

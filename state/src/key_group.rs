@@ -6,8 +6,11 @@
 use std::fmt;
 use thiserror::Error;
 
+mod router;
 #[cfg(test)]
 mod tests;
+
+pub use router::Router;
 
 /// The largest number of key groups.
 pub const MAX_KEY_GROUPS: u32 = 1 << 15;
@@ -229,12 +232,12 @@ impl Grouping {
     /// The group of a key with this hash; the lower half of the hash does not count.
     #[inline(always)]
     pub fn group(self, hash: u64) -> KeyGroup {
-        KeyGroup(self.index(hash) as u16)
+        KeyGroup(self.index((hash >> 32) as u32) as u16)
     }
 
     #[inline(always)]
-    fn index(self, hash: u64) -> u32 {
-        let value = absolute(murmur((hash >> 32) as u32));
+    fn index(self, half: u32) -> u32 {
+        let value = absolute(murmur(half));
         // Exact for every 32-bit value and divisor (Lemire, Kaser and Kurz 2019).
         let fraction = self.inverse.wrapping_mul(u64::from(value));
         ((u128::from(fraction) * u128::from(self.max)) >> 64) as u32
@@ -256,56 +259,4 @@ fn murmur(value: u32) -> u32 {
     h = (h ^ (h >> 16)).wrapping_mul(0x85eb_ca6b);
     h = (h ^ (h >> 13)).wrapping_mul(0xc2b2_ae35);
     h ^ (h >> 16)
-}
-
-/// Hash to subtask, as fast as the record path wants it.
-#[derive(Clone, Debug)]
-pub struct Router {
-    grouping: Grouping,
-    /// The owner of each place, see [`Router::subtasks`].
-    owners: Box<[u16]>,
-    /// Where the number of groups is a power of two: twice that, less one. Else 0.
-    mask: u32,
-}
-
-impl Router {
-    /// For these subtasks.
-    pub fn new(parallelism: Parallelism) -> Self {
-        let grouping = parallelism.grouping();
-        let max = parallelism.groups;
-        let owner = |group: u32| parallelism.subtask_of(KeyGroup(group as u16)) as u16;
-        let (mask, owners) = if max.is_power_of_two() {
-            let of_place = |place: u32| {
-                let low = place >> 1;
-                owner(if place & 1 == 0 { low } else { low.wrapping_neg() & (max - 1) })
-            };
-            (2 * max - 1, (0..2 * max).map(of_place).collect())
-        } else {
-            (0, (0..max).map(owner).collect())
-        };
-        Self { grouping, owners, mask }
-    }
-
-    /// The subtask that owns the key with this hash; the lower half of the hash does not count.
-    #[inline(always)]
-    pub fn subtask(&self, hash: u64) -> usize {
-        self.subtasks()(hash)
-    }
-
-    /// [`Router::subtask`] for many hashes.
-    ///
-    /// Among a power of two of groups the group depends on the low bits of the mixed hash and on its sign: these, turned
-    /// to lie side by side, are the place of the owner. That spares the absolute value.
-    #[inline(always)]
-    pub fn subtasks(&self) -> impl Fn(u64) -> usize + '_ {
-        let (owners, mask, grouping) = (&*self.owners, self.mask, self.grouping);
-        move |hash| {
-            let place = if mask != 0 {
-                murmur((hash >> 32) as u32).rotate_left(1) & mask
-            } else {
-                grouping.index(hash)
-            };
-            usize::from(owners[place as usize])
-        }
-    }
 }

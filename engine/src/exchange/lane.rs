@@ -55,16 +55,48 @@ impl<T: Record> Lane<T> {
         }
     }
 
+    /// Appends the rows of a block to the first lane where their mark is 0, to the second where it is 1.
+    #[inline(always)]
+    pub(crate) fn deal(first: &mut Self, second: &mut Self, block: &Segment<T>, marks: &[u32]) {
+        let mut row = 0;
+        loop {
+            row = Writer::deal(&mut first.writer, &mut second.writer, block, row, marks);
+            if row == marks.len() {
+                return;
+            }
+            // Of the two one at least is full. The other lane of this row may be, and for long no row come for it.
+            let lane = if marks[row] == 0 { &mut *first } else { &mut *second };
+            lane.push_row(0, block.row(row));
+            first.renew();
+            second.renew();
+            row += 1;
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn push_into_next(&mut self, hash: u64, record: T::Ref<'_>) {
-        self.flush();
-        if self.writer.is_closed() {
-            self.writer.open(self.spares.pop().unwrap_or_else(|| Segment::new(self.capacity)));
-        }
+        self.next();
         if !self.writer.push(hash, record) {
             // Larger than a segment: it gets one of its own.
             self.send(Item::Segment(Segment::single(hash, record)));
+        }
+    }
+
+    /// Sees to it that there is an open segment with room.
+    #[cold]
+    #[inline(never)]
+    fn renew(&mut self) {
+        if self.writer.is_full() {
+            self.next();
+        }
+    }
+
+    /// Hands the open segment over, and opens one.
+    fn next(&mut self) {
+        self.flush();
+        if self.writer.is_closed() {
+            self.writer.open(self.spares.pop().unwrap_or_else(|| Segment::new(self.capacity)));
         }
     }
 

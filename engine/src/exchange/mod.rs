@@ -3,6 +3,7 @@
 //! Upstream an [`Exchange`] stage routes each record into the [`lane`] of its target; downstream a [`gate`] takes the
 //! segments of all channels in turn and aligns barriers. Between them stands one ring for every pair of subtasks.
 
+mod block;
 mod broadcast;
 mod event;
 mod fork;

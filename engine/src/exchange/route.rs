@@ -10,12 +10,17 @@ pub(crate) trait Route<T: Record>: Send + 'static {
     /// The lane, and the hash that is kept beside a row of varying size.
     fn route(&mut self, record: T::Ref<'_>) -> (usize, u64);
 
-    /// [`Route::route`] for many records: with what it looks things up in at hand, which else is loaded anew for every
-    /// record, since for all the compiler knows a row that was written may have changed it.
+    /// Whether [`Route::hash`] and [`Route::lanes`] are there, which choose the lanes of many records at once.
+    const MANY: bool = false;
+
+    /// What [`Route::lanes`] wants to know of a record.
     #[inline(always)]
-    fn routing(&mut self) -> impl FnMut(T::Ref<'_>) -> (usize, u64) {
-        |record| self.route(record)
+    fn hash(&mut self, _: T::Ref<'_>) -> u64 {
+        0
     }
+
+    /// The lanes of many records, the upper halves of whose hashes are given.
+    fn lanes(&self, _halves: &[u32], _lanes: &mut [u32]) {}
 }
 
 /// By key: hash, key group, subtask (KG-01).
@@ -39,17 +44,20 @@ where
 {
     #[inline(always)]
     fn route(&mut self, record: T::Ref<'_>) -> (usize, u64) {
-        let hash = K::hash((self.key)(View::new(record)));
+        let hash = self.hash(record);
         (self.router.subtask(hash), hash)
     }
 
+    const MANY: bool = true;
+
     #[inline(always)]
-    fn routing(&mut self) -> impl FnMut(T::Ref<'_>) -> (usize, u64) {
-        let (key, subtask) = (&mut self.key, self.router.subtasks());
-        move |record| {
-            let hash = K::hash(key(View::new(record)));
-            (subtask(hash), hash)
-        }
+    fn hash(&mut self, record: T::Ref<'_>) -> u64 {
+        K::hash((self.key)(View::new(record)))
+    }
+
+    #[inline(always)]
+    fn lanes(&self, halves: &[u32], lanes: &mut [u32]) {
+        self.router.subtasks(halves, lanes);
     }
 }
 

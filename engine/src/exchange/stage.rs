@@ -1,5 +1,6 @@
 //! The end of a chain that leads on to other subtasks.
 
+use super::block::Block;
 use super::{Event, Lane, Route};
 use crate::error::Error;
 use crate::operator::{Control, Signal};
@@ -11,11 +12,12 @@ use millstream_io::segment::Segment;
 pub(crate) struct Exchange<T: Record, R> {
     lanes: Vec<Lane<T>>,
     route: R,
+    block: Block<T>,
 }
 
 impl<T: Record, R: Route<T>> Exchange<T, R> {
     pub(crate) fn new(lanes: Vec<Lane<T>>, route: R) -> Self {
-        Self { lanes, route }
+        Self { lanes, route, block: Block::new() }
     }
 }
 
@@ -38,18 +40,24 @@ impl<T: Record, R: Route<T>> Emit<T> for Exchange<T, R> {
 
     #[inline(always)]
     fn emit_all<I: Iterator<Item = T>>(&mut self, mut records: I) {
-        if let [only] = &mut self.lanes[..]
-            && !Segment::<T>::HASHED
-        {
+        let Self { lanes, route, block } = self;
+        if Segment::<T>::HASHED {
+            for record in records {
+                let (lane, hash) = route.route(record.view());
+                if lanes[lane].push(hash, record.view()) && lanes[lane].is_full() {
+                    return;
+                }
+            }
+        } else if let [only] = &mut lanes[..] {
             only.extend(&mut records);
-            return;
-        }
-        let (lanes, mut route) = (self.lanes.as_mut_slice(), self.route.routing());
-        for record in records {
-            let (lane, hash) = route(record.view());
-            let lane = &mut lanes[lane];
-            if lane.push(hash, record.view()) && lane.is_full() {
-                return;
+        } else if R::MANY && Block::<T>::SUITS {
+            block.route_all(&mut records, route, lanes);
+        } else {
+            for record in records {
+                let (lane, _) = route.route(record.view());
+                if lanes[lane].push(0, record.view()) && lanes[lane].is_full() {
+                    return;
+                }
             }
         }
     }

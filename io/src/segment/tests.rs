@@ -109,6 +109,69 @@ proptest! {
     }
 }
 
+/// Deals records with their marks into two rows of segments, as lanes do; returns what is in each, and how many rows were
+/// dealt rather than pushed.
+fn dealt<T: Record + Clone>(capacities: [usize; 2], records: &[(T, bool)]) -> ([Vec<T>; 2], usize) {
+    let mut block = Writer::closed();
+    block.open(Segment::new(MAX_CAPACITY));
+    let written = block.fill_some(&mut records.iter().map(|(record, _)| record.clone()), usize::MAX);
+    assert_eq!(written, records.len(), "a block has room for them");
+    let marks: Vec<u32> = records.iter().map(|(_, mark)| u32::from(*mark)).collect();
+    let (mut writers, mut out) = ([Writer::closed(), Writer::closed()], [Vec::new(), Vec::new()]);
+    let block = block.close();
+    let (mut row, mut many) = (0, 0);
+    while let Some(block) = block.as_ref().filter(|_| row < marks.len()) {
+        let [first, second] = &mut writers;
+        let next = Writer::deal(first, second, block, row, &marks);
+        many += next - row;
+        row = next;
+        assert!(row == marks.len() || first.is_full() || second.is_full());
+        for ((writer, out), capacity) in writers.iter_mut().zip(&mut out).zip(capacities) {
+            if writer.is_full() {
+                collect(writer, out);
+                writer.open(Segment::new(capacity));
+            }
+        }
+    }
+    for (writer, out) in writers.iter_mut().zip(&mut out) {
+        collect(writer, out);
+    }
+    (out, many)
+}
+
+fn collect<T: Record>(writer: &mut Writer<T>, out: &mut Vec<T>) {
+    out.extend(writer.close().iter().flat_map(|segment| segment.iter_from(0)).map(|row| T::own(row.view())));
+}
+
+proptest! {
+    #[test]
+    fn rows_are_dealt_by_their_marks_in_their_order(
+        records in prop::collection::vec((any::<(u64, u8)>(), any::<bool>()), 0..300),
+        first in 64usize..600,
+        second in 64usize..600,
+    ) {
+        let of = |mark: bool| records.iter().filter(|r| r.1 == mark).map(|r| r.0).collect::<Vec<_>>();
+        let (out, many) = dealt([first, second], &records);
+        prop_assert_eq!(out, [of(false), of(true)]);
+        prop_assert_eq!(many, records.len());
+    }
+}
+
+#[test]
+fn a_block_takes_as_many_records_as_it_is_asked_for_or_has_room_for() {
+    let mut writer = Writer::<u64>::closed();
+    assert_eq!(writer.fill_some(&mut (0..10), 5), 0, "nothing is open");
+    writer.open(Segment::new(64));
+    let mut records = 0..100;
+    assert_eq!((writer.fill_some(&mut records, 5), records.start), (5, 5));
+    assert_eq!((writer.fill_some(&mut records, 5), records.start), (3, 8), "eight fill a line");
+    assert!(writer.is_full());
+    assert_eq!(writer.close().unwrap().iter_from(0).map(|row| row.view()).sum::<u64>(), 28);
+    let mut texts = Writer::<String>::closed();
+    texts.open(Segment::new(64));
+    assert_eq!(texts.fill_some(&mut std::iter::repeat(String::new()), 5), 0, "rows that differ");
+}
+
 #[test]
 fn a_segment_holds_what_the_layout_says() {
     // 512 bytes: 64 rows of 8 bytes; rows of 4 + 12 bytes take a slot of 8 besides: 512 / 24 = 21.

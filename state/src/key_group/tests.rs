@@ -92,6 +92,15 @@ fn kg_01_the_router_sends_every_hash_to_the_owner_of_its_group() {
                     "max {max}, p {p}, value {value}"
                 );
             }
+            let halves: Vec<u32> =
+                (0..1000u32).map(|i| i.wrapping_mul(0x9e37_79b1)).chain([1 << 31]).collect();
+            for len in [0, 1, 3, 15, 16, 17, 1001] {
+                let mut many = vec![u32::MAX; len];
+                router.subtasks(&halves[..len], &mut many);
+                let one_by_one =
+                    halves[..len].iter().map(|half| router.subtask(u64::from(*half) << 32) as u32);
+                assert!(one_by_one.eq(many), "max {max}, p {p}, {len} at once");
+            }
         }
     }
 }

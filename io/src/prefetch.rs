@@ -5,6 +5,8 @@
 //! most").
 #![expect(unsafe_code, reason = "prefetch instructions are reached through intrinsics, ruling 17")]
 
+use std::mem::MaybeUninit;
+
 /// Asks for the cache line of `place`, which will be read soon.
 #[inline(always)]
 pub fn prefetch_read<T>(place: &T) {
@@ -16,6 +18,32 @@ pub fn prefetch_read<T>(place: &T) {
 pub fn prefetch_index<T>(table: &[T], index: usize) {
     line(table.as_ptr().wrapping_add(index).cast());
 }
+
+/// Bytes of a huge page.
+pub const HUGE_PAGE: usize = 2 << 20;
+
+/// Asks the system to back fresh memory with pages of 2 MiB where whole ones lie in it: a large table that is read here
+/// and there then needs few entries of the page table, and reading it no walks through that. Nothing happens where
+/// the system has no such pages, or gives none.
+pub fn ask_for_huge_pages<T>(memory: &mut [MaybeUninit<T>]) {
+    let range = memory.as_mut_ptr_range();
+    let (start, end) = (range.start.cast::<u8>(), range.end.cast::<u8>());
+    let before = start.align_offset(HUGE_PAGE);
+    let bytes = (end as usize - start as usize).saturating_sub(before) / HUGE_PAGE * HUGE_PAGE;
+    if bytes > 0 {
+        huge_pages(start.wrapping_add(before), bytes);
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn huge_pages(start: *mut u8, bytes: usize) {
+    use rustix::mm::{Advice, madvise};
+    // SAFETY: the range lies within memory that the caller lends; the advice changes neither content nor access.
+    let _ = unsafe { madvise(start.cast(), bytes, Advice::LinuxHugepage) };
+}
+
+#[cfg(not(target_os = "linux"))]
+fn huge_pages(_: *mut u8, _: usize) {}
 
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]

@@ -2,12 +2,13 @@
 //!
 //! One table holds one state of one subtask, in one of two layouts, chosen by the key's type at compile time: `word` for
 //! keys of a fixed size of at most eight bytes, `bytes` for all others. Key and value of a slot lie side by side, so
-//! that one cache line answers a lookup; slots are probed linearly. No unsafe code: leaving out the bounds checks was
-//! measured, and gained nothing that could be told from noise. What the files have to say:
+//! that one cache line answers a lookup; slots are probed linearly. Unsafe code is in the memory of the slots alone: leaving
+//! out the bounds checks was measured, and gained nothing that could be told from noise. What the files have to say:
 //!
 //! - `head`: the key's part of a slot, in two layouts; `arena`: the keys that do not fit one;
-//! - `shard`: an array of slots, its probing, its growth, its removal;
-//! - `shards`: one of them, or many by hash;
+//! - `slots`: their memory;
+//! - `shard`: an array of slots, its probing, its removal;
+//! - `shards`: one of them, or many by hash, and their growth;
 //! - `table`: the hot path, and what happens when something must be inserted or removed;
 //! - `freeze`: which slots a snapshot under way has; `image`: what it has of them.
 
@@ -17,6 +18,7 @@ mod head;
 mod image;
 mod shard;
 mod shards;
+mod slots;
 mod table;
 
 #[cfg(test)]
@@ -58,10 +60,9 @@ use table::Table;
 /// A slot without a key holds `V::default()`, so a default that allocates costs memory for keys that are not there.
 /// The hash is fixed and public (architecture D11): keys chosen by an adversary can be made to collide.
 ///
-/// **Growth.** A table of more than about 2 MiB consists of 256 shards, each of which grows by itself, so that the
-/// work of one insertion stays below about a 256th of what growing the table costs. (Measured while 20 million keys of
-/// 16 bytes with their value came in one by one: 2.1 ms for the slowest, more than 1 ms for 147 of them.) It does not
-/// shrink.
+/// **Growth.** Up to 2 MiB a table is one array that doubles. A larger one consists of shards of 2 MiB (more where slots
+/// are large), each of which is divided in two when it is three quarters full: so an insertion waits for the move of one
+/// shard's keys at most, however large the table. It does not shrink.
 #[derive(Debug)]
 pub struct HeapState<K: Key, V: Record + Default> {
     // Exactly one of the two is used. Both stand here because the choice, a constant of the key's type, cannot choose

@@ -1,28 +1,32 @@
 //! Which shard of a table a hash belongs to.
 
 use super::head::Layout;
-use super::shard::Shard;
+use super::shard::{SHARD_BITS, Shard};
 use std::ops::{Index, IndexMut};
-
-/// The top bits of a hash that choose one of many shards.
-const BITS: u32 = 8;
-
-/// How many are many.
-pub(super) const MANY: usize = 1 << BITS;
 
 /// One shard, or many. The one has a place of its own, so that looking something up in a small table does not wait
 /// for a load whose address depends on the hash (measured: a seventh at 1,000 keys).
+///
+/// The many grow by themselves, one divided in two at a time, so that an insertion never waits for more than one shard
+/// of a fixed size (extendible hashing: Fagin, Nievergelt, Pippenger and Strong 1979).
 #[derive(Debug)]
 pub(super) struct Shards<H: Layout, V> {
     one: Shard<H, V>,
-    /// [`MANY`], or none as long as there is one.
+    /// None as long as there is one.
     many: Vec<Shard<H, V>>,
+    /// How many top bits of a hash choose each of the many.
+    bits: Vec<u32>,
+    /// The shard for each value of the top bits of a hash: as many bits as any shard has.
+    directory: Vec<u32>,
+    /// Where those bits begin.
+    shift: u32,
 }
 
 impl<H: Layout, V: Default> Shards<H, V> {
     /// One without room.
     pub fn new() -> Self {
-        Self { one: Shard::empty(), many: Vec::new() }
+        let one = Shard::empty();
+        Self { one, many: Vec::new(), bits: Vec::new(), directory: Vec::new(), shift: u64::BITS - 1 }
     }
 
     /// Whether there is only one.
@@ -36,10 +40,16 @@ impl<H: Layout, V: Default> Shards<H, V> {
         &mut self.one
     }
 
-    /// The index of a hash's shard among many.
+    /// The index of a hash's shard among many; any when there is only one.
     #[inline(always)]
     pub fn of_many(&self, hash: u64) -> usize {
-        (hash >> (u64::BITS - BITS)) as usize
+        self.directory.get((hash >> self.shift) as usize).map_or(0, |shard| *shard as usize)
+    }
+
+    /// One of many; `None` when there is only one.
+    #[inline(always)]
+    pub fn many(&self, index: usize) -> Option<&Shard<H, V>> {
+        self.many.get(index)
     }
 
     /// One of many; `None` when there is only one.
@@ -59,16 +69,40 @@ impl<H: Layout, V: Default> Shards<H, V> {
         if self.is_one() { 0 } else { self.of_many(hash) }
     }
 
-    /// The shard of a hash.
-    #[inline(always)]
-    pub fn at(&self, hash: u64) -> &Shard<H, V> {
-        &self[self.of(hash)]
+    /// Makes room for more than `keys` keys where the hashes of a shard lead to, by a larger one or by one more. Returns
+    /// what was there; the new ones are empty.
+    pub fn grow(&mut self, index: usize, keys: usize) -> Shard<H, V> {
+        if !self.is_one() {
+            return self.split(index);
+        }
+        let larger = Shard::alone(keys + 1).unwrap_or_else(|| {
+            self.many = vec![Shard::one_of_many(1), Shard::one_of_many(1)];
+            self.bits = vec![1, 1];
+            self.directory = vec![0, 1];
+            Shard::empty()
+        });
+        std::mem::replace(&mut self.one, larger)
     }
 
-    /// Goes from one shard, which is returned, to many with room for about this many keys in all.
-    pub fn spread(&mut self, keys: usize) -> Shard<H, V> {
-        self.many = std::iter::repeat_with(|| Shard::for_keys(keys / MANY, MANY)).take(MANY).collect();
-        std::mem::replace(&mut self.one, Shard::empty())
+    /// Divides one of many in two; one that the bits of a hash divide no further becomes twice as large.
+    fn split(&mut self, index: usize) -> Shard<H, V> {
+        let bits = self.bits[index];
+        if bits == SHARD_BITS {
+            let larger = self.many[index].twice(bits);
+            return std::mem::replace(&mut self.many[index], larger);
+        }
+        if u64::BITS - bits == self.shift {
+            self.directory = self.directory.iter().flat_map(|shard| [*shard, *shard]).collect();
+            self.shift -= 1;
+        }
+        let of_it = |shard: &u32| *shard as usize == index;
+        let first = self.directory.iter().position(of_it).expect("every shard is in the directory");
+        let places = 1 << (u64::BITS - self.shift - bits);
+        self.directory[first + places / 2..first + places].fill(self.many.len() as u32);
+        self.bits[index] = bits + 1;
+        self.bits.push(bits + 1);
+        self.many.push(Shard::one_of_many(bits + 1));
+        std::mem::replace(&mut self.many[index], Shard::one_of_many(bits + 1))
     }
 }
 

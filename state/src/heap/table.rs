@@ -4,18 +4,13 @@ use super::arena::Arena;
 use super::freeze::{Freeze, Kept};
 use super::head::{Head, Layout};
 use super::image::Image;
-use super::shard::{Shard, Slot};
-use super::shards::{MANY, Shards};
+use super::shard::Slot;
+use super::shards::Shards;
 use crate::key_group::{Grouping, KeyGroup, KeyGroupRange};
 use crate::keyed::{Entry, KeyedSnapshot, RestoreError, Visit, restore};
 use millstream_io::prefetch::prefetch_index;
 use millstream_io::record::{Key, Record};
 use std::marker::PhantomData;
-
-/// A table whose slots take more than this consists of many shards, and is prefetched. (Measured with 2 MiB of
-/// second-level cache: below 2 MiB a plain loop is faster, above 6 MiB it is slower; in between they are equal. Little in
-/// unit tests, so that a model of some hundred keys meets the change.)
-const SPREAD_BYTES: usize = if cfg!(test) { 8 << 10 } else { 2 << 20 };
 
 /// Where a key is: shard and slot. The key that is kept aside has a shard number that no shard has.
 #[derive(Clone, Copy)]
@@ -87,8 +82,9 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
 
     #[inline(always)]
     pub fn prefetch(&self, hash: u64) {
-        let shard = self.shards.at(hash);
-        prefetch_index(&shard.slots, shard.home(hash));
+        if let Some(shard) = self.shards.many(self.shards.of_many(hash)) {
+            prefetch_index(&shard.slots, shard.home(hash));
+        }
     }
 
     #[inline(always)]
@@ -96,14 +92,14 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
         if self.big() { self.with_far(hash, key, f) } else { self.with_near(hash, key, f) }
     }
 
-    /// [`Table::with`] for a table that is not big: one comparison, and the window.
+    /// [`Table::with`] for a table that is not big: one comparison, and the slot where the key should be.
     #[inline(always)]
     pub fn with_near<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
         // What happens rarely gets the key and makes its own probe, so that this one stays in registers.
         H::with_probe(hash, key, |probe| {
             if self.near
                 && !H::is_aside(probe)
-                && let Some(slot) = self.shards.one_mut().find_near(hash, probe, || &self.rest[0].arena)
+                && let Some(slot) = self.shards.one_mut().find_at_home(hash, probe, || &self.rest[0].arena)
             {
                 let mut cleared = false;
                 let result = f(Entry::new(&mut slot.value, false, &mut cleared));
@@ -116,17 +112,17 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
         })
     }
 
-    /// [`Table::with`] for a big table: the one shard, and its slots one after the other.
+    /// [`Table::with`] for a big table: the one shard, and one group of its slots.
     #[inline(always)]
     pub fn with_far<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
         H::with_probe(hash, key, |probe| {
             if !self.freeze.draining() && !H::is_aside(probe) {
                 let index = self.shards.of_many(hash);
                 if let Some(shard) = self.shards.many_mut(index)
-                    && let Ok(slot) = shard.find(hash, probe, || &self.rest[index].arena)
+                    && let Some(slot) = shard.find_in_group(hash, probe, || &self.rest[index].arena)
                 {
                     let mut cleared = false;
-                    let result = f(Entry::new(&mut shard.slots[slot].value, false, &mut cleared));
+                    let result = f(Entry::new(&mut slot.value, false, &mut cleared));
                     if cleared {
                         self.remove(hash, key);
                     }
@@ -203,51 +199,45 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
     }
 
     fn empty_place(&mut self, hash: u64, probe: H::Probe<'_>) -> At {
-        let mut shard = self.shards.of(hash);
-        if self.rest[shard].used >= self.shards[shard].limit(self.shards.is_one()) {
-            self.grow(shard);
-            shard = self.shards.of(hash);
-        }
+        let shard = self.roomy(hash);
         match self.shards[shard].find(hash, probe, || &self.rest[shard].arena) {
             Ok(slot) | Err(slot) => At { shard, slot },
         }
     }
 
-    /// Makes room for more keys in a shard.
+    /// The shard of a hash, with room for one more key.
+    fn roomy(&mut self, hash: u64) -> usize {
+        loop {
+            let shard = self.shards.of(hash);
+            if self.rest[shard].used < self.shards[shard].limit() {
+                return shard;
+            }
+            self.grow(shard);
+        }
+    }
+
+    /// Makes room for more keys where those of a shard are.
     fn grow(&mut self, shard: usize) {
         if self.freeze.draining() {
             self.keep_shard(shard);
         }
-        let keys = self.rest[shard].used + 1;
-        let wanted = Shard::<H, V>::for_keys(keys * 3 / 2, self.shards.count());
-        if self.shards.is_one() && size_of_val(&*wanted.slots) > SPREAD_BYTES {
-            return self.spread();
+        let mut old = self.shards.grow(shard, self.rest[shard].used);
+        let new_rest = self.new_rest(shard);
+        let old_arena = std::mem::replace(&mut self.rest[shard], new_rest).arena;
+        while self.rest.len() < self.shards.count() {
+            self.rest.push(self.new_rest(self.rest.len()));
         }
-        let mut old = std::mem::replace(&mut self.shards[shard], wanted);
-        for slot in old.take::<K>() {
-            self.shards[shard].place(slot);
-        }
-        self.rest[shard].kept = Kept::all(self.shards[shard].slots.len(), &self.freeze);
-    }
-
-    /// Goes from one shard to many.
-    fn spread(&mut self) {
-        let mut old = self.shards.spread(self.len * 4 / 3);
-        let old_arena = std::mem::take(&mut self.rest[0].arena);
-        self.rest = (0..MANY).map(|i| self.new_rest(self.shards[i].slots.len())).collect();
         self.settle();
         for mut slot in old.take::<K>() {
-            let shard = self.shards.of(slot.head.hash());
-            if self.rest[shard].used >= self.shards[shard].limit(false) {
-                self.grow(shard);
-            }
+            let shard = self.roomy(slot.head.hash());
             slot.head.relocate(&old_arena, &mut self.rest[shard].arena);
             self.rest[shard].used += 1;
             self.shards[shard].place(slot);
         }
     }
 
-    fn new_rest(&self, slots: usize) -> Rest {
+    fn new_rest(&self, shard: usize) -> Rest {
+        let slots = self.shards[shard].slots.len();
         Rest { used: 0, arena: Arena::default(), kept: Kept::all(slots, &self.freeze) }
     }
 
@@ -271,7 +261,7 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
         rest.used -= 1;
         if outside > 0 && rest.arena.forget(outside) {
             let mut tidy = rest.arena.successor();
-            for slot in &mut shard.slots {
+            for slot in shard.slots.iter_mut() {
                 slot.head.relocate(&rest.arena, &mut tidy);
             }
             rest.arena = tidy;

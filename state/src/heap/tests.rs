@@ -6,6 +6,7 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 mod damage;
+mod growth;
 mod model;
 mod rescale;
 

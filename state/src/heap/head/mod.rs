@@ -10,7 +10,7 @@ use super::arena::Arena;
 use millstream_io::record::Key;
 
 /// The bits of a hash that count; a segment's slot has an offset in the others.
-const HASH_BITS: u64 = !0xffff;
+pub(super) const HASH_BITS: u64 = !0xffff;
 
 /// How slots with this head lie in memory.
 pub(super) trait Layout: Copy + Default + std::fmt::Debug + Send + 'static {

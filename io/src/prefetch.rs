@@ -1,9 +1,8 @@
-//! Telling the processor what will be read soon.
+//! Telling the processor what will be read soon, and the system how memory will be used.
 //!
-//! A hint only: never faults, whatever the address, and does nothing on processors that this file does not know. Worth
-//! it where the table outgrows the cache, some 16 records ahead; below that it costs (performance page, "what costs
-//! most").
-#![expect(unsafe_code, reason = "prefetch instructions are reached through intrinsics, ruling 17")]
+//! Hints only. A prefetch never faults, whatever the address, and does nothing on processors that this file does not know.
+//! Worth it where the table outgrows the cache, some 16 records ahead; below that it costs.
+#![expect(unsafe_code, reason = "hints are intrinsics and a system call, ruling 17")]
 
 use std::mem::MaybeUninit;
 

@@ -1,4 +1,4 @@
-//! Rings: how segments and events get from one subtask to another (architecture D5).
+//! Rings: how segments and events get from one subtask to another.
 //!
 //! One producer, one consumer, a power of two of slots. `tail` counts the items put in, `head` those taken out; the
 //! slot of count `c` is `c & mask`. Each side writes its own counter and keeps a copy of the other's, which it refreshes

@@ -1,4 +1,4 @@
-//! Segments: the buffers of encoded records that travel over rings (architecture D5).
+//! Segments: the buffers of encoded records that travel over rings.
 //!
 //! ```text
 //! rows of one size   | row 0 | row 1 | ... free ...

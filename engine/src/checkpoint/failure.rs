@@ -71,7 +71,7 @@ pub enum CheckpointFailure {
     /// An input ended during alignment, and checkpoints after that are switched off (BR-10).
     #[error("an input ended during alignment")]
     InputEnded,
-    /// More was held back during alignment than is allowed (D6).
+    /// More was held back during alignment than is allowed.
     #[error(
         "{held} bytes held back during alignment, more than {limit} allowed \
          (execution.checkpointing.alignment.memory and .max-spill)"

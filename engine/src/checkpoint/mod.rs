@@ -1,6 +1,6 @@
 //! When a checkpoint is taken, what it waits for, and how it ends: decided here, done elsewhere.
 //!
-//! The [`Coordinator`] is a pure state machine (D3): it is given the time and what happened as an [`Input`], and says
+//! The [`Coordinator`] is a pure state machine: it is given the time and what happened as an [`Input`], and says
 //! as [`Action`]s what to do. It reads no clock, starts no thread and touches no file, so that a test can lead it
 //! through any history.
 //!

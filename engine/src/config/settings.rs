@@ -56,7 +56,7 @@ pub struct Checkpointing {
     pub write_buffer_size: ByteSize,
     /// Whether checkpoints go on after some subtasks have ended (CP-28).
     pub after_tasks_finish: bool,
-    /// Held back in memory while barriers are aligned; beyond it the attempt is given up (D6).
+    /// Held back in memory while barriers are aligned; beyond it the attempt is given up.
     pub alignment_memory: ByteSize,
     /// Checkpoints that the history remembers.
     pub history: u32,

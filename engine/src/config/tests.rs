@@ -247,7 +247,7 @@ fn every_name_is_given_once() {
     assert_eq!(names.len(), all);
 }
 
-/// Defaults of section 10 of the semantics page, rulings 9 and 24, and section 6 of the architecture page.
+/// The defaults that are promised, rulings 9 and 24 among them.
 #[test]
 fn defaults_are_those_of_the_specification() {
     let defaults = Settings::default();

@@ -32,7 +32,7 @@ struct Channel<T: Record> {
 /// The channels of a subtask.
 ///
 /// A held channel is still emptied, into its queue, so that its sender is never stopped by an alignment
-/// (architecture D6). Order in a channel is kept: what stands aside goes first.
+///. Order in a channel is kept: what stands aside goes first.
 pub(crate) struct Gate<T: Record> {
     channels: Vec<Channel<T>>,
     next: usize,

@@ -1,4 +1,4 @@
-//! Subtasks: state machines that never block (architecture D2).
+//! Subtasks: state machines that never block.
 //!
 //! A subtask has one method, [`Subtask::step`], that does a bounded piece of work. A driver calls it again and again.
 //! [`source_task`] runs a source and the chain below it, [`input_task`] a gate and the chain below it; what both have

@@ -1,4 +1,4 @@
-//! The hash of a key (architecture D11): fixed for ever, equal on every platform and release.
+//! The hash of a key: fixed for ever, equal on every platform and release.
 //!
 //! `fold(a, b)` multiplies two words to 128 bits and xors the halves. `A`, `B` and `C` are
 //! `0x9e3779b97f4a7c15`, `0xd1b54a32d192ed03` and `0x8cb92ba72f3d8dd7`; arithmetic wraps at 64 bits, words are

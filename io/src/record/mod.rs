@@ -1,4 +1,4 @@
-//! Records: user data as bytes, and views that borrow from those bytes (architecture D4).
+//! Records: user data as bytes, and views that borrow from those bytes.
 //!
 //! A [`Record`] has one encoding, used in segments, state and snapshots. What operators see is [`Record::Ref`], a
 //! `Copy` view: `u64` for `u64`, `&str` for `String`, `BidRef<'_>` for a derived `Bid`. The trait holds safe

@@ -1,7 +1,7 @@
 //! A job's completed checkpoints on durable storage (CS-04): begun, published, retained, discarded.
 //!
 //! A checkpoint exists once its `_metadata` has been published, atomically and after everything that it names is
-//! durable, directories included (architecture D8). What is deleted loses its `_metadata` first. So at every moment,
+//! durable, directories included. What is deleted loses its `_metadata` first. So at every moment,
 //! crash or not, exactly those directories that have `_metadata` hold complete checkpoints (CS-07), and since an
 //! older one goes only after a newer one is durable, there never is none once there was one (MS-004).
 

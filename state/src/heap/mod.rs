@@ -58,7 +58,7 @@ use table::Table;
 /// ```
 ///
 /// A slot without a key holds `V::default()`, so a default that allocates costs memory for keys that are not there.
-/// The hash is fixed and public (architecture D11): keys chosen by an adversary can be made to collide.
+/// The hash is fixed and public: keys chosen by an adversary can be made to collide.
 ///
 /// **Growth.** Up to 2 MiB a table is one array that doubles. A larger one consists of shards of 2 MiB (more where slots
 /// are large), each of which is divided in two when it is three quarters full: so an insertion waits for the move of one

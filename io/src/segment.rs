@@ -22,7 +22,7 @@
 #![expect(unsafe_code, reason = "the segment is one of the four places the architecture names")]
 
 use crate::record::trusted::{Trust, Wire, write_at};
-use crate::record::{Record, Row};
+use crate::record::{Record, Row, WireView};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -336,7 +336,7 @@ impl<T: Record> Writer<T> {
     /// 0 where rows differ in size. Like [`Writer::fill`], which asks for room before each record.
     #[inline(always)]
     pub fn fill_some(&mut self, records: &mut impl Iterator<Item = T>, most: usize) -> usize {
-        let Some(step) = Segment::<T>::STEP else { return 0 };
+        let (Some(step), Some(size)) = (Segment::<T>::STEP, T::Wire::FIXED) else { return 0 };
         let mut cursor = self.cursor;
         let most = most.min(cursor.room() / step);
         let mut written = 0;
@@ -344,7 +344,7 @@ impl<T: Record> Writer<T> {
             && let Some(record) = records.next()
         {
             // SAFETY: the cursor is one of the open segment, which stays open meanwhile, and there is room for `most` rows.
-            unsafe { cursor.push_unchecked(0, record.view()) };
+            unsafe { cursor.push_unchecked(0, T::to_wire(record.view()), size) };
             written += 1;
         }
         self.cursor = cursor;
@@ -492,20 +492,21 @@ impl<T: Record> Cursor<T> {
     /// The segment of this cursor is alive, and written through this cursor alone.
     #[inline(always)]
     unsafe fn push(&mut self, hash: u64, record: T::Ref<'_>) -> bool {
-        let room = self.has_room(T::Wire::size(T::to_wire(record)));
+        // Asked once each: a view may say something else the next time.
+        let wire = T::to_wire(record);
+        let size = T::Wire::size(wire);
+        let room = self.has_room(size);
         if room {
             // SAFETY: as promised, and there is room.
-            unsafe { self.push_unchecked(hash, record) }
+            unsafe { self.push_unchecked(hash, wire, size) }
         }
         room
     }
 
     /// # Safety
-    /// As for [`Cursor::push`], and there is room for what the record [needs](Self::need).
+    /// As for [`Cursor::push`], and there is room for what a record of this `size` [needs](Self::need).
     #[inline(always)]
-    unsafe fn push_unchecked(&mut self, hash: u64, record: T::Ref<'_>) {
-        let wire = T::to_wire(record);
-        let size = T::Wire::size(wire);
+    unsafe fn push_unchecked(&mut self, hash: u64, wire: WireView<'_, T>, size: usize) {
         let at = self.at;
         // SAFETY: there is room for `size` bytes and a slot; `write_at` returns only when it has written exactly `size`,
         // whatever the record's code does.

@@ -1,6 +1,7 @@
 use super::{MAX_CAPACITY, Segment, Writer};
-use crate::record::{Record, Row};
+use crate::record::{Outer, Record, Row, Schema, WireView, trusted};
 use proptest::prelude::*;
+use std::cell::Cell;
 
 /// What a writer does with a record in the model tests.
 #[derive(Clone, Copy, Debug)]
@@ -170,6 +171,45 @@ fn a_block_takes_as_many_records_as_it_is_asked_for_or_has_room_for() {
     let mut texts = Writer::<String>::closed();
     texts.open(Segment::new(64));
     assert_eq!(texts.fill_some(&mut std::iter::repeat(String::new()), 5), 0, "rows that differ");
+}
+
+/// A text that is short when it is asked for the first time, and long from then on.
+struct Growing(Cell<&'static str>);
+
+impl Record for Growing {
+    type Ref<'a> = &'a str;
+    type Wire = trusted::Text;
+    type List = trusted::List<Self>;
+    fn view(&self) -> &str {
+        self.0.replace("a text that is much too long for the segment, which holds one cache line alone")
+    }
+    fn own(_: &str) -> Self {
+        Self(Cell::new(""))
+    }
+    fn shorten<'short, 'long: 'short>(view: Self::Ref<'long>) -> Self::Ref<'short> {
+        view
+    }
+    fn to_wire(view: Self::Ref<'_>) -> WireView<'_, Self> {
+        view
+    }
+    fn from_wire(wire: WireView<'_, Self>) -> Self::Ref<'_> {
+        wire
+    }
+    fn describe(_: &mut Outer) -> Schema {
+        Schema::Primitive("growing".into())
+    }
+}
+
+/// The size that a record is written with is the one that there was found to be room for.
+#[test]
+#[should_panic(expected = "a record's view changed while it was written")]
+fn a_record_that_grows_after_room_was_found_for_it_cannot_leave_its_segment() {
+    let mut writer = Writer::<Vec<Growing>>::closed();
+    writer.open(Segment::new(64));
+    let record = vec![Growing::own("")];
+    let _ = writer.push(0, record.view());
+    let written = writer.close().map_or(0, |segment| segment.bytes());
+    assert!(written <= 64, "{written} bytes written to a segment of 64");
 }
 
 #[test]

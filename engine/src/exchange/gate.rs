@@ -31,8 +31,8 @@ struct Channel<T: Record> {
 
 /// The channels of a subtask.
 ///
-/// A held channel is still emptied, into its queue, so that its sender is never stopped by an alignment
-///. Order in a channel is kept: what stands aside goes first.
+/// A held channel is still emptied, into its queue, so that its sender is never stopped by an alignment. Order in a
+/// channel is kept: what stands aside goes first.
 pub(crate) struct Gate<T: Record> {
     channels: Vec<Channel<T>>,
     next: usize,

@@ -182,7 +182,7 @@ impl Runner {
     }
 
     /// Parks, after one more look that follows the announcement: whoever makes work after that look sees the
-    /// announcement and wakes this thread (hot path, section 4).
+    /// announcement and wakes this thread.
     fn park(&mut self) {
         self.parker.prepare();
         let (worked, due) = self.round();

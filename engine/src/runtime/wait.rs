@@ -8,7 +8,7 @@ use std::time::Duration;
 const SPINS: u32 = 200;
 
 /// How long to yield before parking. Longer makes a thread use up its share of a busy core and then wait for its
-/// neighbours' slices; shorter parks between records that come 20 us apart (hot path, sections 7 to 9).
+/// neighbours' slices; shorter parks between records that come 20 us apart.
 const YIELD: Duration = Duration::from_micros(100);
 
 /// Decides between spinning, yielding and parking.

@@ -176,7 +176,7 @@ impl CheckpointStore {
         load(&*self.storage, &self.dir.checkpoint(id))
     }
 
-    /// Records how the job ended and deletes what has no purpose any more (architecture section 6). Durable first is
+    /// Records how the job ended and deletes what has no purpose any more (ruling 10). Durable first is
     /// the record, so that a crash leaves nothing that a start would take for an unfinished run.
     ///
     /// A finished line is over only [once that has been told](CheckpointStore::told): a process that is killed in between

@@ -1,4 +1,4 @@
-//! What happens to a line's checkpoints when a job ends (architecture section 6, ruling 10). Pure.
+//! What happens to a line's checkpoints when a job ends (ruling 10). Pure.
 
 use crate::lineage::LineEnd;
 use std::path::PathBuf;

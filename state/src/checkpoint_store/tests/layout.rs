@@ -52,7 +52,7 @@ fn the_newest_is_kept_even_when_none_should_be() {
     assert_eq!(ids(&store), [3]);
 }
 
-/// RT-02, architecture section 6: what is left after each end.
+/// RT-02: what is left after each end.
 #[test]
 fn rt_02_what_each_end_leaves() {
     let left = |how: &dyn Fn(&CheckpointStore) -> JobEnd, retention| {

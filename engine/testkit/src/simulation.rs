@@ -14,9 +14,9 @@ use millstream_io::storage::{MemoryStorage, Storage, read_all};
 use millstream_state::JobId;
 use millstream_state::layout::untold_of;
 use millstream_state::lineage::{LineEnd, Lineage};
-use millstream_state::metadata::{METADATA_FILE, Metadata, SnapshotKind};
+use millstream_state::metadata::METADATA_FILE;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -209,8 +209,6 @@ impl Simulation {
                 && let LineEnd::Stopped(dir) = line_end(&disk)
             {
                 kept.insert(dir.file_name().unwrap_or_default().to_string_lossy().into_owned());
-                // Of a stop between two attempts: files were being written, and stay with the checkpoint (ruling 5).
-                excused |= kind(&disk, &dir) != Some(SnapshotKind::Final);
             }
             // A start from a path begins a line, and the checkpoints of the one before are the user's from then on.
             if let Some((line_before, complete)) = before
@@ -321,12 +319,6 @@ fn line_end(disk: &MemoryStorage) -> LineEnd {
 fn has_finished(disk: &MemoryStorage) -> bool {
     let names = disk.list(&job_dir()).unwrap_or_default();
     line_end(disk) == LineEnd::Finished && names.iter().all(|entry| untold_of(&entry.name).is_none())
-}
-
-/// What the checkpoint in `dir` was taken for.
-fn kind(disk: &MemoryStorage, dir: &Path) -> Option<SnapshotKind> {
-    let bytes = read_all(disk, &dir.join(METADATA_FILE)).ok()?;
-    Metadata::parse(&bytes).ok().map(|metadata| metadata.kind)
 }
 
 /// Puts a file on a simulated disk, for input.

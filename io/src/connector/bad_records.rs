@@ -70,7 +70,7 @@ pub struct BadRecord<'a> {
 /// #     row: millstream_io::format::CsvLineRef<'_>) -> Result<(), millstream_io::error::ConnectorError> {
 /// let policy = BadRecordPolicy::DeadLetter("rejected".into());
 /// let mut bad = BadRecords::new(policy, "running", vec!["input.csv".into()]);
-/// bad.open(storage, counters, 0);
+/// bad.open(storage, counters, (0, 1));
 /// if row.fields().count() != 2 {
 ///     bad.reject(&BadRecord {
 ///         what: "parse CSV",
@@ -114,8 +114,9 @@ impl BadRecords {
         &self.policy
     }
 
-    /// Begins, in the subtask with this index. Touches no file: that waits for the first bad record.
-    pub fn open(&mut self, storage: Arc<dyn Storage>, counters: Arc<Counters>, subtask: usize) {
+    /// Begins, in the subtask with this index, of so many. Touches no file: that waits for the first bad record, or for
+    /// [`BadRecords::sync`].
+    pub fn open(&mut self, storage: Arc<dyn Storage>, counters: Arc<Counters>, subtask: (usize, usize)) {
         let letters = match &self.policy {
             BadRecordPolicy::DeadLetter(dir) => {
                 Some(DeadLetters::new(Arc::clone(&storage), dir, &self.name, subtask))
@@ -163,7 +164,7 @@ impl BadRecords {
         Ok(())
     }
 
-    /// Makes the dead letters so far durable; nothing to do when there are no new ones.
+    /// Makes the dead letters so far durable, also those of earlier attempts; nothing to do when there are no new ones.
     ///
     /// # Errors
     /// The file cannot be synced.

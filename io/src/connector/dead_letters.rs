@@ -39,7 +39,10 @@ pub(super) struct DeadLetters {
     dir: PathBuf,
     name: String,
     subtask: usize,
+    parallelism: usize,
     written: Option<Written>,
+    /// What earlier attempts left is durable.
+    settled: bool,
 }
 
 /// What is known once the first bad record has come.
@@ -52,8 +55,14 @@ struct Written {
 }
 
 impl DeadLetters {
-    pub(super) fn new(storage: Arc<dyn Storage>, dir: &Path, name: &str, subtask: usize) -> Self {
-        Self { storage, dir: dir.to_owned(), name: name.to_owned(), subtask, written: None }
+    pub(super) fn new(
+        storage: Arc<dyn Storage>,
+        dir: &Path,
+        name: &str,
+        (subtask, parallelism): (usize, usize),
+    ) -> Self {
+        let (dir, name) = (dir.to_owned(), name.to_owned());
+        Self { storage, dir, name, subtask, parallelism, written: None, settled: false }
     }
 
     /// Keeps a record unless an earlier attempt has.
@@ -87,12 +96,44 @@ impl DeadLetters {
 
     /// Makes what was kept durable.
     pub(super) fn sync(&mut self) -> Result<()> {
+        if !self.settled {
+            self.settle()?;
+            self.settled = true;
+        }
         if let Some(written) = self.written.as_mut().filter(|written| written.dirty) {
             written.file.sync()?;
             self.storage.sync_dir(&self.dir)?;
             written.dirty = false;
         }
         Ok(())
+    }
+
+    /// Makes durable what earlier attempts left: one may have been killed before it synced what no replay writes again.
+    /// Each file is the business of one subtask, also when there were more of them then.
+    fn settle(&self) -> Result<()> {
+        let entries = match self.storage.list(&self.dir) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        let mut any = false;
+        for entry in entries {
+            let Some(index) = self.index(&entry.name.to_string_lossy()) else { continue };
+            // One that this attempt has opened is synced with what it has written.
+            let open = index == self.subtask && self.written.is_some();
+            if index % self.parallelism.max(1) == self.subtask && !open {
+                let path = self.dir.join(&entry.name);
+                let len = self.storage.stat(&path)?.len;
+                self.storage.append(&path, len)?.sync()?;
+                any = true;
+            }
+        }
+        if any { self.storage.sync_dir(&self.dir) } else { Ok(()) }
+    }
+
+    /// Of a file of this name, the subtask that began it.
+    fn index(&self, file: &str) -> Option<usize> {
+        let (name, index) = file.strip_suffix(SUFFIX)?.rsplit_once('-')?;
+        if name == self.name { index.parse().ok() } else { None }
     }
 
     /// Finds out what earlier attempts kept, and opens this subtask's file behind its last whole entry.
@@ -102,12 +143,7 @@ impl DeadLetters {
         let mut earlier = HashMap::new();
         let mut whole = None;
         for entry in self.storage.list(&self.dir)? {
-            let name = entry.name.to_string_lossy();
-            let of_this_name = name
-                .strip_suffix(SUFFIX)
-                .and_then(|stem| stem.rsplit_once('-'))
-                .is_some_and(|(name, _)| name == self.name);
-            if of_this_name {
+            if self.index(&entry.name.to_string_lossy()).is_some() {
                 let path = self.dir.join(&entry.name);
                 let end = entries(&*self.storage.open(&path)?, &mut earlier)?;
                 if path == own {

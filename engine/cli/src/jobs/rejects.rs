@@ -25,7 +25,8 @@ impl Rejects {
 
     fn open(&mut self, cx: OperatorContext) {
         // What is rejected is counted where the engine sees it, in `reject`.
-        self.0.open(Arc::new(DiskStorage::new()), Arc::new(Counters::default()), cx.subtask);
+        let subtask = (cx.subtask, cx.parallelism);
+        self.0.open(Arc::new(DiskStorage::new()), Arc::new(Counters::default()), subtask);
     }
 
     fn reject<U: Record>(&mut self, record: CsvLineRef<'_>, reason: &Unusable, out: &mut Collector<'_, U>) {

@@ -39,6 +39,18 @@ impl Fixture {
         subtask: usize,
         rows: &[CsvLine],
     ) -> Result<Vec<String>, ConnectorError> {
+        let (good, mut bad) = self.unsynced(policy, (subtask, 2), rows)?;
+        bad.sync()?;
+        Ok(good)
+    }
+
+    /// The same before its checkpoint.
+    fn unsynced(
+        &self,
+        policy: BadRecordPolicy,
+        subtask: (usize, usize),
+        rows: &[CsvLine],
+    ) -> Result<(Vec<String>, BadRecords), ConnectorError> {
         let mut bad = BadRecords::new(policy, "two-columns", vec!["/in.csv".into()]);
         bad.open(Arc::new(self.storage.clone()), Arc::clone(&self.counters), subtask);
         let mut good = Vec::new();
@@ -58,8 +70,7 @@ impl Fixture {
                 hint: None,
             })?;
         }
-        bad.sync()?;
-        Ok(good)
+        Ok((good, bad))
     }
 
     fn kept(&self, subtask: usize) -> String {
@@ -141,5 +152,29 @@ fn dead_letters_survive_a_power_cut_once_synced() {
         let whole = fixture.both();
         fixture.storage = fixture.storage.crash_image(seed);
         assert_eq!(fixture.kept(0), whole);
+    }
+}
+
+/// What a killed attempt has kept is not written again, so the checkpoint of the next one makes it durable, whichever
+/// subtask wrote it, and whether the one that owns the file now has a bad record of its own or none.
+#[test]
+fn what_a_killed_attempt_has_kept_survives_a_power_cut_behind_the_next_checkpoint() {
+    for parallelism in [1, 2, 3] {
+        for seed in 0..10 {
+            let mut fixture = Fixture::new();
+            let rows = fixture.rows();
+            for subtask in 0..2 {
+                fixture.unsynced(dead_letter(), (subtask, 2), &rows[2 * subtask..][..2]).unwrap();
+            }
+            let whole = (fixture.kept(0), fixture.kept(1));
+            assert_eq!(format!("{}{}", whole.0, whole.1), fixture.both());
+            // The next attempt: all rows are the last subtask's, the others have none.
+            for subtask in 0..parallelism {
+                let rows = if subtask + 1 == parallelism { &rows[..] } else { &[] };
+                fixture.unsynced(dead_letter(), (subtask, parallelism), rows).unwrap().1.sync().unwrap();
+            }
+            fixture.storage = fixture.storage.crash_image(seed);
+            assert_eq!((fixture.kept(0), fixture.kept(1)), whole, "{parallelism} subtasks, seed {seed}");
+        }
     }
 }

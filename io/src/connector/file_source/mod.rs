@@ -238,7 +238,7 @@ impl<F: Format> Source for FileSource<F> {
         let reader = Reader::new(&self.settings);
         let Settings { inputs, follow, interval, bad, .. } = self.settings.clone();
         let mut bad = BadRecords::new(bad, "source", inputs.clone());
-        bad.open(cx.storage.clone(), cx.counters.clone(), cx.subtask);
+        bad.open(cx.storage.clone(), cx.counters.clone(), (cx.subtask, cx.parallelism));
         self.state = if follow {
             State::Follow(Box::new((Tail::new(cx, inputs, interval, reader, splits), bad)))
         } else {

@@ -102,16 +102,16 @@ fn figures(summary: &Summary) -> String {
     format!("{} records read, {} written", summary.records_in, summary.records_out)
 }
 
-/// What the engine is told when the end could not be concluded. With checkpoints, whose line is `recorded`, it can be
-/// made up for; without them all that is left is to know that everything is done.
-pub(crate) fn unconcluded(failure: Failure, recorded: bool) -> Error {
+/// What the engine is told when the end could not be concluded. With a final checkpoint it can be made up for; without
+/// checkpointing, though the run may have gone on from an earlier one, all that is left is to know that everything is done.
+pub(crate) fn unconcluded(failure: Failure, checkpointing: bool) -> Error {
     let Failure { what, at, cause, hint, .. } = failure;
     let error = Error::new(Class::Fatal, what, at, cause);
-    let hint = hint.unwrap_or_else(|| match recorded {
+    let hint = hint.unwrap_or_else(|| match checkpointing {
         true => "everything is committed, but the job counts as unfinished; start it again once this is mended",
         false => {
-            "everything is committed; do not start the job again for this, it would write all of its output once \
-             more, since execution.checkpointing.interval is not set"
+            "everything is committed; do not start the job again for this, it would write the same output once more, \
+             since execution.checkpointing.interval is not set"
         }
     }
     .to_owned());

@@ -22,11 +22,6 @@ impl Ending {
         &self.summary
     }
 
-    /// Whether the end goes on record. Without checkpoints it does not, and whoever starts the job again starts a new run.
-    pub fn is_recorded(&self) -> bool {
-        self.store.is_some()
-    }
-
     /// Puts the end on record: from now on a start of this job is a new run. The last thing that it does is to say so;
     /// whoever is killed before that finds at the next start that all is done.
     ///

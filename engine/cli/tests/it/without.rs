@@ -79,6 +79,17 @@ fn ruling_07_such_a_run_commits_at_its_end_alone() {
     }
 }
 
+/// It takes no checkpoint at its end: an end that fails cannot be made up for, although the job has a line.
+#[test]
+fn ruling_07_nobody_is_told_to_start_such_a_run_again_when_its_end_fails() {
+    let (place, _) = suspended();
+    let ran = place.run(&WITHOUT.replace("summary.json", "/dev/full"));
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert_eq!(place.sorted("out"), expected(), "everything is committed");
+    let hint = ran.stderr.lines().find(|line| line.starts_with("hint: ")).unwrap();
+    assert!(hint.contains("do not start the job again"), "{hint}");
+}
+
 /// Ruling 2: `--fresh` begins a new line also then, and the older one is never chosen again.
 #[test]
 fn ruling_02_a_fresh_run_without_checkpoints_begins_a_line() {

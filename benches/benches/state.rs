@@ -51,6 +51,10 @@ fn table(keys: u64) -> HeapState<u64, u64> {
 struct Sums<'a>(&'a [u64]);
 
 impl<'a> Rows<'a, u64, u64> for Sums<'a> {
+    fn known(&self) -> usize {
+        self.0.len()
+    }
+
     fn hash(&mut self, row: usize) -> u64 {
         u64::hash(self.0[row])
     }

@@ -238,6 +238,9 @@ impl Grouping {
     #[inline(always)]
     fn index(self, half: u32) -> u32 {
         let value = absolute(murmur(half));
+        if self.max & (self.max - 1) == 0 {
+            return value & (self.max - 1);
+        }
         // Exact for every 32-bit value and divisor (Lemire, Kaser and Kurz 2019).
         let fraction = self.inverse.wrapping_mul(u64::from(value));
         ((u128::from(fraction) * u128::from(self.max)) >> 64) as u32

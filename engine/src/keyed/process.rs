@@ -179,6 +179,11 @@ where
     S: Stage<U>,
 {
     #[inline(always)]
+    fn known(&self) -> usize {
+        self.segment.rows()
+    }
+
+    #[inline(always)]
     fn hash(&mut self, row: usize) -> u64 {
         self.segment.hash(row).unwrap_or_else(|| K::hash(self.key(row)))
     }

@@ -28,6 +28,7 @@ use crate::key_group::{KeyGroup, KeyGroupRange};
 use crate::keyed::{Entry, KeyedBackend, KeyedSnapshot, RestoreError, Visit};
 use head::{BytesHead, WordHead};
 use millstream_io::record::{Key, KeyWire, Record};
+pub use table::Place;
 use table::Table;
 
 /// Keyed state in a hash table on the heap.
@@ -91,6 +92,8 @@ macro_rules! either {
 }
 
 impl<K: Key, V: Record + Default> KeyedBackend<K, V> for HeapState<K, V> {
+    type Place = Place;
+
     fn len(&self) -> usize {
         either!(self.len())
     }
@@ -101,7 +104,7 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for HeapState<K, V> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, hash: u64) {
+    fn prefetch(&self, hash: u64) -> Place {
         either!(self.prefetch(hash))
     }
 
@@ -120,8 +123,14 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for HeapState<K, V> {
     }
 
     #[inline(always)]
-    fn with_big<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
-        either!(self.with_far(hash, key, f))
+    fn with_big<R>(
+        &mut self,
+        place: Place,
+        hash: u64,
+        key: K::Ref<'_>,
+        f: impl FnOnce(Entry<'_, V>) -> R,
+    ) -> R {
+        either!(self.with_far(place, hash, key, f))
     }
 
     fn freeze(&mut self) {

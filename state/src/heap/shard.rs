@@ -46,10 +46,10 @@ pub(super) struct Shard<H: Layout, V> {
 }
 
 impl<H: Layout, V: Default> Shard<H, V> {
-    /// Slots of a group.
+    /// Slots of a group: as many as fit a cache line, or none where these would be so few that many keys found no place.
     const GROUP: usize = {
         let fit = LINE / size_of::<Slot<H, V>>();
-        if fit == 0 { 1 } else { 1 << fit.ilog2() }
+        if fit < 4 { 1 } else { 1 << fit.ilog2() }
     };
 
     /// An empty slot, so that a lookup finds an end, and no room for keys.
@@ -116,8 +116,21 @@ impl<H: Layout, V: Default> Shard<H, V> {
     where
         H: Head<K>,
     {
+        self.find_from(self.home(hash), probe, arena)
+    }
+
+    #[inline(always)]
+    fn find_from<'a, K: Key>(
+        &self,
+        home: usize,
+        probe: H::Probe<'_>,
+        arena: impl Fn() -> &'a Arena,
+    ) -> Result<usize, usize>
+    where
+        H: Head<K>,
+    {
         let mask = self.slots.len() - 1;
-        let mut index = self.home(hash);
+        let mut index = home & mask;
         loop {
             let head = self.slots[index].head;
             if head.matches(probe, &arena) {
@@ -145,19 +158,22 @@ impl<H: Layout, V: Default> Shard<H, V> {
         self.slots.get_mut(home).filter(|slot| slot.head.matches(probe, arena))
     }
 
-    /// The slot of the probe's key where that is in its home group. All slots of the group are looked at, without a branch
-    /// that depends on which it is.
+    /// The slot of the probe's key where that is near `home`: in its group, of which all slots are looked at, without a branch
+    /// that depends on which it is. Slots that are too large for groups are looked at one after the other.
     #[inline(always)]
-    pub fn find_in_group<'a, K: Key>(
+    pub fn find_near<'a, K: Key>(
         &mut self,
-        hash: u64,
+        home: usize,
         probe: H::Probe<'_>,
         arena: impl Fn() -> &'a Arena,
     ) -> Option<&mut Slot<H, V>>
     where
         H: Head<K>,
     {
-        let home = self.home(hash);
+        if Self::GROUP == 1 {
+            let slot = self.find_from(home, probe, arena).ok()?;
+            return self.slots.get_mut(slot);
+        }
         let group = self.slots.get_mut(home..home + Self::GROUP)?;
         // The first unless seen elsewhere; a sum, since a choice may become a branch.
         let at = (1..Self::GROUP).fold(0, |at, i| at + i * usize::from(group[i].head.resembles(probe)));

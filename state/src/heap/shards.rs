@@ -43,7 +43,10 @@ impl<H: Layout, V: Default> Shards<H, V> {
     /// The index of a hash's shard among many; any when there is only one.
     #[inline(always)]
     pub fn of_many(&self, hash: u64) -> usize {
-        self.directory.get((hash >> self.shift) as usize).map_or(0, |shard| *shard as usize)
+        match self.directory.get((hash >> self.shift) as usize) {
+            Some(shard) => *shard as usize,
+            None => 0,
+        }
     }
 
     /// One of many; `None` when there is only one.

@@ -21,6 +21,13 @@ pub(super) struct At {
 
 pub(super) const ASIDE: At = At { shard: usize::MAX, slot: 0 };
 
+/// Where a key of a big table should be: its shard, and the first slot of its home.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    shard: u32,
+    slot: u32,
+}
+
 /// What belongs to a shard and the hot path rarely needs.
 #[derive(Debug)]
 pub(super) struct Rest {
@@ -81,15 +88,17 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
     }
 
     #[inline(always)]
-    pub fn prefetch(&self, hash: u64) {
-        if let Some(shard) = self.shards.many(self.shards.of_many(hash)) {
-            prefetch_index(&shard.slots, shard.home(hash));
-        }
+    pub fn prefetch(&self, hash: u64) -> Place {
+        let index = self.shards.of_many(hash);
+        let Some(shard) = self.shards.many(index) else { return Place::default() };
+        let slot = shard.home(hash);
+        prefetch_index(&shard.slots, slot);
+        Place { shard: index as u32, slot: slot as u32 }
     }
 
     #[inline(always)]
     pub fn with<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
-        if self.big() { self.with_far(hash, key, f) } else { self.with_near(hash, key, f) }
+        if self.big() { self.with_rare(hash, key, f) } else { self.with_near(hash, key, f) }
     }
 
     /// [`Table::with`] for a table that is not big: one comparison, and the slot where the key should be.
@@ -112,24 +121,32 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
         })
     }
 
-    /// [`Table::with`] for a big table: the one shard, and one group of its slots.
+    /// [`Table::with`] for a big table, and a key that was asked for: one group of slots. Should the table have changed since,
+    /// the key is there no longer, or it is there all the same: it is in the table once.
     #[inline(always)]
-    pub fn with_far<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+    pub fn with_far<R>(
+        &mut self,
+        place: Place,
+        hash: u64,
+        key: K::Ref<'_>,
+        f: impl FnOnce(Entry<'_, V>) -> R,
+    ) -> R {
         H::with_probe(hash, key, |probe| {
-            if !self.freeze.draining() && !H::is_aside(probe) {
-                let index = self.shards.of_many(hash);
-                if let Some(shard) = self.shards.many_mut(index)
-                    && let Some(slot) = shard.find_in_group(hash, probe, || &self.rest[index].arena)
-                {
-                    let mut cleared = false;
-                    let result = f(Entry::new(&mut slot.value, false, &mut cleared));
-                    if cleared {
-                        self.remove(hash, key);
-                    }
-                    return result;
+            let index = place.shard as usize;
+            if !self.freeze.draining()
+                && !H::is_aside(probe)
+                && let Some(shard) = self.shards.many_mut(index)
+                && let Some(slot) = shard.find_near(place.slot as usize, probe, || &self.rest[index].arena)
+            {
+                let mut cleared = false;
+                let result = f(Entry::new(&mut slot.value, false, &mut cleared));
+                if cleared {
+                    self.remove(K::hash(key), key);
                 }
+                return result;
             }
-            self.with_rare(hash, key, f)
+            // The hash anew: a layout that does not need it needs none so far.
+            self.with_rare(K::hash(key), key, f)
         })
     }
 

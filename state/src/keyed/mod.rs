@@ -31,6 +31,9 @@ pub struct Visit {
 /// [`take_snapshot`](Self::take_snapshot). One freeze at a time: a barrier that comes during a drain finishes the
 /// drain first.
 pub trait KeyedBackend<K: Key, V: Record>: Send + 'static {
+    /// Where a key probably is.
+    type Place: Copy + Default;
+
     /// Keys that have a value.
     fn len(&self) -> usize;
 
@@ -42,8 +45,8 @@ pub trait KeyedBackend<K: Key, V: Record>: Send + 'static {
     /// Whether the state outgrew the caches near the core, so that prefetching pays.
     fn big(&self) -> bool;
 
-    /// Asks the memory for what [`with`](Self::with) of this hash will touch.
-    fn prefetch(&self, hash: u64);
+    /// Asks the memory for what [`with`](Self::with) of this hash will touch, and says where that is.
+    fn prefetch(&self, hash: u64) -> Self::Place;
 
     /// Calls `f` with the value of `key`, which is first put there (as its default) when there is none.
     ///
@@ -62,10 +65,16 @@ pub trait KeyedBackend<K: Key, V: Record>: Send + 'static {
         self.with(hash, key, f)
     }
 
-    /// [`with`](Self::with), for a state that is probably [big](Self::big): the same in every case, and faster in this
-    /// one.
+    /// [`with`](Self::with), for a state that is probably [big](Self::big) and a key that is probably where
+    /// [`prefetch`](Self::prefetch) of its hash said: the same in every case, and faster in this one.
     #[inline(always)]
-    fn with_big<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+    fn with_big<R>(
+        &mut self,
+        _: Self::Place,
+        hash: u64,
+        key: K::Ref<'_>,
+        f: impl FnOnce(Entry<'_, V>) -> R,
+    ) -> R {
         self.with(hash, key, f)
     }
 

@@ -29,10 +29,11 @@ pub struct Left {
 }
 
 impl Deletion {
-    /// Deletes, oldest first.
+    /// Deletes, oldest first. Waits for whoever is deleting already, unless there is nothing to delete.
     pub fn run(mut self) -> Left {
+        let nothing = self.superfluous.is_empty() && self.discarded.is_empty();
         let turn = Arc::clone(&self.one_at_a_time);
-        let _turn = turn.lock();
+        let _turn = (!nothing).then(|| turn.lock());
         let cause = self.all().err();
         Left { superfluous: self.superfluous, discarded: self.discarded, cause }
     }
@@ -70,7 +71,8 @@ impl CheckpointStore {
         }
     }
 
-    /// Gives up an attempt that will never complete.
+    /// Gives up an attempt that will never complete. While somebody is deleting it is left to the next deletion, so that
+    /// no thread for background work waits behind a slow one for it.
     ///
     /// # Errors
     /// [`StateError::Completed`] when it is complete.
@@ -79,7 +81,11 @@ impl CheckpointStore {
             return Err(StateError::Completed { path: self.dir.checkpoint(id) });
         }
         self.undiscarded.push(id);
-        Ok(self.give_up(Vec::new()))
+        let mut deletion = self.give_up(Vec::new());
+        if self.deleting.is_locked() {
+            self.undiscarded.append(&mut deletion.discarded);
+        }
+        Ok(deletion)
     }
 
     /// A deletion has run. What is left is tried again the next time, and by the next start.

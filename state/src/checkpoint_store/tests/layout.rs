@@ -262,3 +262,33 @@ fn cp_06_a_deletion_that_is_under_way_keeps_the_directory() {
     assert!(memory.stat(&dir).is_err());
     open(&memory, &StartFrom::Latest).unwrap();
 }
+
+/// CP-06: an attempt that is given up meanwhile does not wait for a slow deletion, and is not forgotten.
+#[test]
+fn cp_06_what_is_discarded_during_a_slow_deletion_goes_with_the_next_one() {
+    use millstream_io::storage::fault::{FaultStorage, Op};
+    let memory = MemoryStorage::new();
+    let storage = FaultStorage::new(Arc::new(memory.clone()));
+    let mut store = start(&storage);
+    for id in 1..=3 {
+        checkpoint(&mut store, id).unwrap();
+    }
+    let attempt = store.begin(CheckpointId(4)).unwrap();
+    let deletion = store.superfluous();
+    storage.record();
+    storage.hold(Op::RemoveDir);
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(|| deletion.run());
+        while !storage.log().iter().any(|(_, op, _)| *op == Op::RemoveDir) {
+            std::thread::yield_now();
+        }
+        let left = store.discarded(CheckpointId(4)).unwrap().run();
+        store.settle(left).unwrap();
+        assert!(memory.stat(&attempt).is_ok());
+        storage.let_go(Op::RemoveDir);
+        store.settle(slow.join().unwrap()).unwrap();
+    });
+    store.subsume().unwrap();
+    assert!(memory.stat(&attempt).is_err());
+    assert_eq!(ids(&store), [2, 3]);
+}

@@ -72,8 +72,10 @@ impl Supervisor {
             let id = metadata.checkpoint;
             let published = caught(|| store.lock().publish(&metadata).map_err(Error::from));
             // Whether it was published nobody knows now.
-            let unknown =
-                |text| Error::new(Class::Fatal, "checkpoint", id.to_string(), format!("panicked: {text}"));
+            let unknown = |text| {
+                Error::new(Class::Fatal, "checkpoint", id.to_string(), format!("panicked: {text}"))
+                    .with_hint("start the job again: it goes on from the newest checkpoint that is complete")
+            };
             let published = published.unwrap_or_else(|text| Err(unknown(text)));
             let _ = sender.send(ToSupervisor::Stored(id, published));
         }));

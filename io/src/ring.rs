@@ -18,7 +18,7 @@
 //! `RUSTFLAGS="--cfg loom" cargo test -p millstream-io --release --lib loom_` explores every interleaving with at most
 //! three preemptions (`LOOM_MAX_PREEMPTIONS` sets another bound) of the models in `ring/loom_tests.rs` and
 //! `waker/loom_tests.rs`.
-#![expect(unsafe_code, reason = "the ring is one of the four places the architecture names")]
+#![expect(unsafe_code, reason = "the ring is one of the places that the architecture names")]
 
 use crate::record::Record;
 use crate::segment::Segment;

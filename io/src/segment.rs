@@ -19,7 +19,7 @@
 //! - the first `used` bytes are the `rows` encoded rows, one behind the other (rows without bytes take one unused
 //!   byte each, so that they too are counted by position);
 //! - where rows differ, the last `8 * rows` bytes are their slots, and `used + 8 * rows <= capacity`.
-#![expect(unsafe_code, reason = "the segment is one of the four places the architecture names")]
+#![expect(unsafe_code, reason = "the segment is one of the places that the architecture names")]
 
 use crate::record::trusted::{Trust, Wire, write_at};
 use crate::record::{Record, Row, WireView};

@@ -16,7 +16,7 @@
 //!
 //! [`Trust`] and [`Room`] cannot be made outside this crate, so the unsafe methods are out of reach for users even in
 //! `unsafe` code.
-#![expect(unsafe_code, reason = "trusted decoding is one of the four places the architecture names")]
+#![expect(unsafe_code, reason = "trusted decoding is one of the places that the architecture names")]
 
 mod bytes;
 mod choice;

@@ -131,8 +131,8 @@ impl<C: Chain> Stream<C> {
     }
 
     /// Divides the stream by key: all records of a key go to the same subtask. The key may borrow from the record:
-    /// `clicks.key_by::<String>(|click| click.get().url)`. The function must be pure, it runs more than once for a
-    /// record.
+    /// `clicks.key_by::<String>(|click| click.get().url)`. The function must be pure: it runs more than once for
+    /// a record, and for some records before their turn.
     pub fn key_by<K: Key>(
         self,
         key: impl for<'a> FnMut(View<'a, C::Out>) -> K::Ref<'a> + Clone + Send + 'static,

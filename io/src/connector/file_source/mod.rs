@@ -155,7 +155,7 @@ impl<F: Format> FileSource<F> {
     /// What to do with records that are too long, whose quotes are never closed, or go on behind a closing quote. Default: fail.
     ///
     /// Rejected records count in `records_in` and `records_rejected`; dead letters are kept under the name `source`,
-    /// see [`BadRecords`].
+    /// see [`BadRecords`]. Two sources need a directory each: they would write into the same files.
     #[must_use]
     pub fn bad_records(mut self, policy: BadRecordPolicy) -> Self {
         self.settings.bad = policy;

@@ -18,6 +18,12 @@ pub fn prefetch_index<T>(table: &[T], index: usize) {
     line(table.as_ptr().wrapping_add(index).cast());
 }
 
+/// Asks for the cache line at an address. One where nothing is is harmless, and useless.
+#[inline(always)]
+pub fn prefetch_address(address: usize) {
+    line(std::ptr::without_provenance(address));
+}
+
 /// Bytes of a huge page.
 pub const HUGE_PAGE: usize = 2 << 20;
 
@@ -67,7 +73,7 @@ fn line(_: *const u8) {}
 
 #[cfg(test)]
 mod tests {
-    use super::{prefetch_index, prefetch_read};
+    use super::{prefetch_address, prefetch_index, prefetch_read};
 
     #[test]
     fn any_index_is_harmless() {
@@ -77,6 +83,7 @@ mod tests {
         }
         prefetch_index::<u64>(&[], 7);
         prefetch_read(&());
+        prefetch_address(0);
         assert_eq!(table, [1, 2, 3]);
     }
 }

@@ -28,7 +28,7 @@ use crate::key_group::{KeyGroup, KeyGroupRange};
 use crate::keyed::{Entry, KeyedBackend, KeyedSnapshot, RestoreError, Visit};
 use head::{BytesHead, WordHead};
 use millstream_io::record::{Key, KeyWire, Record};
-pub use table::Place;
+pub use shards::Place;
 use table::Table;
 
 /// Keyed state in a hash table on the heap.

@@ -94,6 +94,12 @@ impl<H: Layout, V: Default> Shard<H, V> {
         }
     }
 
+    /// What leads to the homes of its hashes: the first slot's address, where the bits of a hash that choose the home begin,
+    /// and which bits of a slot's index these are.
+    pub fn lead(&self) -> (usize, u32, usize) {
+        (self.slots.as_ptr() as usize, self.shift, self.homes)
+    }
+
     /// Keys that it takes before it grows.
     pub fn limit(&self) -> usize {
         self.limit

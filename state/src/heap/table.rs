@@ -5,10 +5,9 @@ use super::freeze::{Freeze, Kept};
 use super::head::{Head, Layout};
 use super::image::Image;
 use super::shard::Slot;
-use super::shards::Shards;
+use super::shards::{Place, Shards};
 use crate::key_group::{Grouping, KeyGroup, KeyGroupRange};
 use crate::keyed::{Entry, KeyedSnapshot, RestoreError, Visit, restore};
-use millstream_io::prefetch::prefetch_index;
 use millstream_io::record::{Key, Record};
 use std::marker::PhantomData;
 
@@ -20,13 +19,6 @@ pub(super) struct At {
 }
 
 pub(super) const ASIDE: At = At { shard: usize::MAX, slot: 0 };
-
-/// Where a key of a big table should be: its shard, and the first slot of its home.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
-    shard: u32,
-    slot: u32,
-}
 
 /// What belongs to a shard and the hot path rarely needs.
 #[derive(Debug)]
@@ -89,11 +81,7 @@ impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
 
     #[inline(always)]
     pub fn prefetch(&self, hash: u64) -> Place {
-        let index = self.shards.of_many(hash);
-        let Some(shard) = self.shards.many(index) else { return Place::default() };
-        let slot = shard.home(hash);
-        prefetch_index(&shard.slots, slot);
-        Place { shard: index as u32, slot: slot as u32 }
+        self.shards.ask(hash)
     }
 
     #[inline(always)]

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// How many rows ahead of the one that is worked on state is asked for. One by one: a block at once would wait until as
 /// many cache lines as the processor fetches side by side are there, and then fetch none while the block is worked on.
-const AHEAD: usize = 16;
+const AHEAD: usize = 32;
 
 /// The rows of a batch, known by index: where their keys come from, and what is done with each key's state.
 ///

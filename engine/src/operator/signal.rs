@@ -35,7 +35,9 @@ pub enum Signal<'a> {
     End,
     /// The input had ended before the snapshot that was restored: there is nothing left to emit.
     AlreadyEnded,
-    /// Checkpoints are off and every subtask has come to the end of its input: commit everything.
+    /// Checkpoints are off and every subtask has come to the end of its input: pre-commit everything.
+    PreCommitAtEnd,
+    /// Every subtask has pre-committed everything: commit it.
     CommitAtEnd,
     /// Time has passed; lower the due moment to when the next such signal is needed.
     Tick(Moment, &'a mut Option<Moment>),

@@ -50,13 +50,13 @@ impl<K: Sink> SinkStage<K> {
         Ok(())
     }
 
-    /// Without checkpoints everything is committed once, when the whole input has been read (ruling 7).
-    fn commit_at_end(&mut self) -> Result<(), Error> {
-        let epoch = Epoch { id: CheckpointId::FIRST, close: true };
-        if let Some(work) = self.sink.pre_commit(epoch)?.work {
+    /// Without checkpoints everything is committed once, when the whole input has been read (ruling 7), and when all
+    /// subtasks have come through this: what one of them cannot write must not find the output of another one visible.
+    fn pre_commit_at_end(&mut self) -> Result<(), Error> {
+        if let Some(work) = self.sink.pre_commit(Epoch { id: CheckpointId::FIRST, close: true })?.work {
             work()?;
         }
-        Ok(self.sink.commit(epoch.id)?)
+        Ok(())
     }
 
     #[cold]
@@ -108,7 +108,8 @@ impl<K: Sink> Control for SinkStage<K> {
                     **due = Some(due.map_or(next, |earlier| earlier.min(next)));
                 }
             }
-            Signal::CommitAtEnd => self.commit_at_end()?,
+            Signal::PreCommitAtEnd => self.pre_commit_at_end()?,
+            Signal::CommitAtEnd => self.sink.commit(CheckpointId::FIRST)?,
             Signal::Close => self.sink.close()?,
             Signal::End | Signal::AlreadyEnded => self.ended = true,
             Signal::Cancel(_) | Signal::Drain(..) | Signal::Collect(_) | Signal::Abandon => {}

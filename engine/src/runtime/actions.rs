@@ -27,7 +27,7 @@ impl Supervisor {
                 self.failed(Error::new(Class::Restart, "checkpoint", self.parts.name.clone(), reason));
             }
             Action::MayFinish { subtasks, commit } => {
-                let message = if commit { Message::CommitAtEnd } else { Message::Close };
+                let message = if commit { Message::PreCommitAtEnd } else { Message::Close };
                 if let Some(attempt) = &mut self.attempt {
                     attempt.told_to_finish += subtasks.len();
                 }

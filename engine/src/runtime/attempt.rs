@@ -49,11 +49,18 @@ pub(crate) struct Attempt {
     pub ended_early: Vec<SubtaskId>,
     /// Subtasks that were told to finish.
     pub told_to_finish: usize,
+    /// Subtasks that have pre-committed at the end without checkpoints, and that have committed there.
+    pub pre_committed: usize,
     pub committed: usize,
     pub closed: usize,
 }
 
 impl Attempt {
+    /// Whether subtasks commit at the end without checkpoints: some of the output may be visible.
+    pub(crate) fn is_committing(&self) -> bool {
+        self.pre_committed == self.len()
+    }
+
     /// Whether all subtasks were told to finish: the attempt ends by itself.
     pub(crate) fn is_finishing(&self) -> bool {
         self.told_to_finish == self.len()
@@ -80,6 +87,7 @@ impl Attempt {
             running: 0,
             ended_early: Vec::new(),
             told_to_finish: 0,
+            pre_committed: 0,
             committed: 0,
             closed: 0,
         };

@@ -84,6 +84,12 @@ impl Supervisor {
         self.end(JobState::Failed, Some(error));
     }
 
+    /// Without checkpoints the commit at the end has begun, and has failed: a restart would write everything once more.
+    pub(super) fn half_committed(&mut self, error: Error) {
+        let hint = "some of the output may be visible already: remove it before you start the job again";
+        self.end(JobState::Failed, Some(error.with_hint(hint)));
+    }
+
     /// Stops everything as a crash would: commits nothing, deletes nothing (ruling 4). The job's lock goes last, as the
     /// death of a process has it: a new start must not run beside a subtask that is still in its last step, or beside
     /// background work that still writes a snapshot.

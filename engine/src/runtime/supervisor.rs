@@ -314,6 +314,12 @@ impl Supervisor {
             Report::Declined(id, failure) => self.coordinate(Input::Decline { id, subtask, failure }),
             Report::EndOfData if attempt.running < attempt.len() => attempt.ended_early.push(subtask),
             Report::EndOfData => self.coordinate(Input::EndOfData { subtask }),
+            Report::PreCommitted => {
+                attempt.pre_committed += 1;
+                if attempt.is_committing() {
+                    attempt.tell_all(&Message::CommitAtEnd);
+                }
+            }
             Report::Committed => {
                 attempt.committed += 1;
                 if attempt.committed == attempt.len() {
@@ -440,6 +446,7 @@ impl Supervisor {
         if self.outcome.is_some() {
             return;
         }
+        let committing = self.attempt.as_ref().is_some_and(Attempt::is_committing);
         self.halt();
         // With the attempt ends a stop whose checkpoint is not complete, and then the job.
         if self.outcome.is_some() {
@@ -448,6 +455,9 @@ impl Supervisor {
         self.fall_back();
         if let Some(id) = self.stopped_at {
             return self.stop_not_committed(id, &error);
+        }
+        if committing {
+            return self.half_committed(error);
         }
         match self.parts.restart.on_failure(self.now(), error.class()) {
             Decision::RestartAfter(delay) => {

@@ -171,6 +171,11 @@ impl Core {
                 Ok(())
             }
             Message::Aborted(id) => self.aborted(id, chain),
+            Message::PreCommitAtEnd => {
+                chain.signal(&mut Signal::PreCommitAtEnd)?;
+                self.reporter.report(Report::PreCommitted);
+                Ok(())
+            }
             Message::CommitAtEnd => {
                 chain.signal(&mut Signal::CommitAtEnd)?;
                 self.reporter.report(Report::Committed);

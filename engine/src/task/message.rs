@@ -17,7 +17,9 @@ pub(crate) enum Message {
     Complete(CommitPermit),
     /// This checkpoint will never complete.
     Aborted(CheckpointId),
-    /// Checkpoints are off and the whole input has been read: commit.
+    /// Checkpoints are off and the whole input has been read: pre-commit.
+    PreCommitAtEnd,
+    /// All subtasks have pre-committed: commit.
     CommitAtEnd,
     /// Nothing is awaited any more: close.
     Close,
@@ -45,7 +47,9 @@ pub(crate) enum Report {
     Declined(CheckpointId, CheckpointFailure),
     /// Its input has ended, and it has emitted everything.
     EndOfData,
-    /// Everything has been committed, as asked at the end without checkpoints.
+    /// Everything has been pre-committed, as asked at the end without checkpoints.
+    PreCommitted,
+    /// Everything has been committed, as asked behind that.
     Committed,
     /// It is over.
     Closed,

@@ -9,7 +9,7 @@ use crate::checkpoint::CheckpointFailure;
 use crate::error::{Error, caught};
 use millstream_io::error::Class;
 use millstream_io::id::CheckpointId;
-use millstream_state::checkpoint_store::JobEnd;
+use millstream_state::checkpoint_store::{JobEnd, Restored};
 use std::time::Duration;
 
 /// How long background work may go on behind the end of a job: what it still writes is in the way of the next start, and
@@ -51,11 +51,7 @@ impl Supervisor {
         );
         match newest {
             Ok(newest) => {
-                let info = newest.map(|newest| CheckpointInfo {
-                    id: newest.metadata.checkpoint,
-                    path: newest.dir,
-                    completed_ms: newest.metadata.completed_ms,
-                });
+                let info = newest.map(info_of);
                 self.parts.board.post(|posted| posted.last_checkpoint = info);
             }
             // The next start refuses it, and says what else there is.
@@ -173,9 +169,20 @@ impl Supervisor {
         if let Err(error) = store.subsume() {
             tracing::warn!(job = %self.parts.name, %error, "cleaning up checkpoints failed");
         }
+        // One that was being stored may have become the newest, unheard of, and have superseded the one that is told of.
         if store.retained().is_empty() {
             self.parts.board.post(|posted| posted.last_checkpoint = None);
+        } else if let Ok(Some(newest)) = store.latest() {
+            self.parts.board.post(|posted| posted.last_checkpoint = Some(info_of(newest)));
         }
         recorded
+    }
+}
+
+fn info_of(checkpoint: Restored) -> CheckpointInfo {
+    CheckpointInfo {
+        id: checkpoint.metadata.checkpoint,
+        path: checkpoint.dir,
+        completed_ms: checkpoint.metadata.completed_ms,
     }
 }

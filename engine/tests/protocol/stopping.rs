@@ -262,3 +262,29 @@ fn ruling_04_a_stop_between_two_attempts_without_a_checkpoint_keeps_none() {
     let hand = Hand::begin(&job(&source, &sink), &disk);
     assert_eq!(hand.start, "starting without state (no completed checkpoint)");
 }
+
+/// A checkpoint that becomes durable beside a cancel supersedes the one before: the summary names the one that is there.
+#[test]
+fn a_cancelled_job_reports_the_checkpoint_that_is_there() {
+    let (disk, source, log) = (storage(), Fed::new(5), Log::default());
+    let (sink, _) = Logged::new(&log);
+    let env = job(&source, &sink);
+    env.configure(|settings| settings.checkpointing.retention = Retention::RetainOnCancellation);
+    let mut hand = Hand::begin(&env, &disk);
+    source.allow(2);
+    hand.run_all();
+    assert_eq!(hand.checkpoint().0, 1);
+    hand.trigger();
+    hand.run_all();
+    hand.work();
+    hand.turn();
+    hand.control.cancel().unwrap();
+    // The metadata of the second one is published before the cancel is looked at, and heard of behind it.
+    hand.work();
+    hand.turn();
+    let summary = hand.outcome().unwrap();
+    assert_eq!(summary.state, JobState::Canceled);
+    let told = summary.last_checkpoint.unwrap();
+    assert_eq!(told.id.0, 2);
+    assert!(disk.open(&told.path.join("_metadata")).is_ok());
+}

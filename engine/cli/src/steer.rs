@@ -210,7 +210,8 @@ fn stopped(state: JobState, path: Option<String>) -> Result<String, (String, Opt
     match (state, path) {
         (JobState::Stopped, Some(path)) => Ok(path),
         (JobState::Stopped, None) => {
-            let hint = "checkpoints are taken when execution.checkpointing.interval is set";
+            let hint =
+                "no checkpoint was completed before; without execution.checkpointing.interval none is taken";
             Err((format!("it ended {state}, without a checkpoint"), Some(hint.to_owned())))
         }
         _ => Err((format!("it has ended {state} meanwhile, without a stop"), None)),

@@ -147,9 +147,16 @@ impl Env {
         let memory = runtime::checkpoints_in_memory(&config);
         let checkpoints: Arc<dyn Storage> = if memory {
             if config.checkpointing.interval.is_some() {
-                tracing::warn!(
-                    "execution.checkpointing.dir is not set: checkpoints are kept in memory and end with the process"
-                );
+                match &config.checkpointing.dir {
+                    None => tracing::warn!(
+                        "execution.checkpointing.dir is not set: checkpoints are kept in memory and end with the process"
+                    ),
+                    Some(dir) => tracing::warn!(
+                        dir = %dir.display(),
+                        "execution.checkpointing.storage is memory: checkpoints end with the process, and those in the \
+                         directory are not gone on from"
+                    ),
+                }
             }
             Arc::new(MemoryStorage::new())
         } else {

@@ -85,7 +85,7 @@ impl Setting for u32 {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         match text.parse() {
             Ok(number) if digits => Ok(number),
-            _ => Err(format!("expected a whole number from 0 to {}", u32::MAX)),
+            _ => Err("expected a whole number".to_owned()),
         }
     }
 

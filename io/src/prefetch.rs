@@ -6,12 +6,6 @@
 
 use std::mem::MaybeUninit;
 
-/// Asks for the cache line of `place`, which will be read soon.
-#[inline(always)]
-pub fn prefetch_read<T>(place: &T) {
-    line(std::ptr::from_ref(place).cast());
-}
-
 /// Asks for the first cache line of `table[index]`. An index out of range is harmless, and useless.
 #[inline(always)]
 pub fn prefetch_index<T>(table: &[T], index: usize) {
@@ -73,7 +67,7 @@ fn line(_: *const u8) {}
 
 #[cfg(test)]
 mod tests {
-    use super::{prefetch_address, prefetch_index, prefetch_read};
+    use super::{prefetch_address, prefetch_index};
 
     #[test]
     fn any_index_is_harmless() {
@@ -82,7 +76,6 @@ mod tests {
             prefetch_index(&table, index);
         }
         prefetch_index::<u64>(&[], 7);
-        prefetch_read(&());
         prefetch_address(0);
         assert_eq!(table, [1, 2, 3]);
     }

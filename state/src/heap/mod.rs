@@ -63,7 +63,7 @@ use table::Table;
 ///
 /// **Growth.** Up to 2 MiB a table is one array that doubles. A larger one consists of shards of 2 MiB (more where slots
 /// are large), each of which is divided in two when it is three quarters full: so an insertion waits for the move of one
-/// shard's keys at most, however large the table. It does not shrink.
+/// shard's keys, however large the table (of more only where one half got all of them). It does not shrink.
 #[derive(Debug)]
 pub struct HeapState<K: Key, V: Record + Default> {
     // Exactly one of the two is used. Both stand here because the choice, a constant of the key's type, cannot choose

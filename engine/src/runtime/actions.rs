@@ -1,9 +1,8 @@
 //! Carrying out what the coordinator decides.
 
-use super::handle::not_taken;
-use super::supervisor::{Asked, Supervisor};
+use super::supervisor::Supervisor;
 use super::{CheckpointInfo, tally};
-use crate::checkpoint::{Action, Barrier, CheckpointFailure, Input, SubtaskId, Taken, Ticket};
+use crate::checkpoint::{Action, Barrier, CheckpointFailure, Input, SubtaskId};
 use crate::error::{Error, caught};
 use crate::task::{Acknowledged, Message, OperatorIndex, ToSupervisor};
 use millstream_io::error::Class;
@@ -205,36 +204,5 @@ impl Supervisor {
             }
             done();
         }));
-    }
-
-    fn answer(&mut self, ticket: Ticket, result: Result<Taken, CheckpointFailure>) {
-        match (self.asked.remove(&ticket), result) {
-            (Some(Asked::Checkpoint(reply)), Ok(Taken::Completed(id))) => {
-                let info = CheckpointInfo {
-                    id,
-                    path: self.checkpoint_path(id),
-                    completed_ms: self.parts.shared.clock.wall_ms(),
-                };
-                let _ = reply.send(Ok(info));
-            }
-            (Some(Asked::Checkpoint(reply)), Ok(Taken::Nothing)) => {
-                let _ = reply.send(Err(not_taken(&self.parts.name, &CheckpointFailure::CheckpointingOff)));
-            }
-            (Some(Asked::Checkpoint(reply)), Err(failure)) => {
-                let _ = reply.send(Err(not_taken(&self.parts.name, &failure)));
-            }
-            // The subtasks are being told to commit and close; the last of them ends the job.
-            (Some(Asked::Stop { keep }), Ok(Taken::Completed(id))) => {
-                self.stopped_at = Some(id);
-                self.keep |= keep;
-                // The attempt has failed while its last checkpoint was being stored.
-                if let Some(error) = self.failure.take() {
-                    self.stop_not_committed(id, &error);
-                }
-            }
-            (Some(Asked::Stop { .. }), Ok(Taken::Nothing)) => self.stopped_without_checkpoint(),
-            (Some(Asked::Stop { .. }), Err(failure)) => self.stop_failed(&failure),
-            (None, _) => {}
-        }
     }
 }

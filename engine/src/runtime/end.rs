@@ -177,6 +177,28 @@ impl Supervisor {
         }
         recorded
     }
+
+    fn summary(&self) -> Summary {
+        let metrics = self.parts.board.metrics();
+        let counts = self.parts.coordinator.statistics().counts();
+        Summary {
+            job: self.parts.name.clone(),
+            job_id: self.parts.job_id.to_string(),
+            state: self.state,
+            parallelism: self.parts.plan.widest(),
+            records_in: metrics.records_in,
+            records_out: metrics.records_out,
+            records_replayed: metrics.records_replayed,
+            records_late: metrics.records_late,
+            records_rejected: metrics.records_rejected,
+            checkpoints_completed: counts.completed,
+            checkpoints_failed: counts.failed,
+            restarts: metrics.restarts,
+            restored_from: self.restored_from.clone(),
+            last_checkpoint: metrics.last_checkpoint,
+            duration: self.now().saturating_sub(self.started),
+        }
+    }
 }
 
 fn info_of(checkpoint: Restored) -> CheckpointInfo {

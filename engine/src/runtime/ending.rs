@@ -8,6 +8,9 @@ use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
 
+/// What the user does at the end of a finished job.
+pub(crate) type BeforeEnd = Box<dyn FnOnce(Ending) -> Result<Over, Error> + Send>;
+
 /// A job that has processed and committed everything, which is not on record yet; see
 /// [`Env::before_end`](crate::Env::before_end).
 pub struct Ending {

@@ -3,9 +3,10 @@
 use super::attempt::Shared;
 use super::board::Board;
 use super::driver::Driver;
+use super::ending::BeforeEnd;
 use super::handle::JobControl;
 use super::restore::Base;
-use super::supervisor::{BeforeEnd, Supervisor, SupervisorParts};
+use super::supervisor::{Supervisor, SupervisorParts};
 use super::{restore, settings};
 use crate::checkpoint::Coordinator;
 use crate::config::Config;

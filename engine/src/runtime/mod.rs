@@ -7,11 +7,14 @@
 mod actions;
 mod attempt;
 mod board;
+mod commands;
+mod deploy;
 mod driver;
 mod end;
 mod ending;
 mod handle;
 mod launch;
+mod reports;
 mod restore;
 mod settings;
 mod summary;
@@ -22,12 +25,12 @@ mod wait;
 
 pub use board::{JobState, Metrics};
 pub use driver::{Cell, Driver, Seat, Stepped};
+pub(crate) use ending::BeforeEnd;
 pub use ending::{Abandoned, Ending, Over};
 pub use handle::{CheckpointRequest, Command, JobControl, JobHandle};
 pub(crate) use launch::launch;
 pub use launch::{Environment, Launched};
 pub(crate) use settings::checkpoints_in_memory;
 pub use summary::{CheckpointInfo, Summary};
-pub(crate) use supervisor::BeforeEnd;
 pub use supervisor::{Supervisor, Turn};
 pub use threads::ThreadDriver;

@@ -1,0 +1,68 @@
+//! What subtasks report.
+
+use super::JobState;
+use super::supervisor::Supervisor;
+use crate::checkpoint::{Input, SubtaskId};
+use crate::seed;
+use crate::task::{Message, Report};
+
+impl Supervisor {
+    pub(super) fn reported(&mut self, subtask: SubtaskId, report: Report) {
+        let Some(attempt) = &mut self.attempt else { return };
+        tracing::trace!(%subtask, ?report);
+        match report {
+            Report::Running => {
+                attempt.running += 1;
+                if attempt.running == attempt.len() {
+                    self.all_running();
+                }
+            }
+            Report::Acknowledged(id, payload, metrics) => {
+                let ended = payload.ended;
+                self.coordinate(Input::Ack { id, subtask, payload, ended, metrics });
+            }
+            Report::Declined(id, failure) => self.coordinate(Input::Decline { id, subtask, failure }),
+            Report::EndOfData if attempt.running < attempt.len() => attempt.ended_early.push(subtask),
+            Report::EndOfData => self.coordinate(Input::EndOfData { subtask }),
+            Report::PreCommitted => {
+                attempt.pre_committed += 1;
+                if attempt.is_committing() {
+                    attempt.tell_all(&Message::CommitAtEnd);
+                }
+            }
+            Report::Committed => {
+                attempt.committed += 1;
+                if attempt.committed == attempt.len() {
+                    attempt.tell_all(&Message::Close);
+                }
+            }
+            Report::Closed => {
+                attempt.closed += 1;
+                let all = attempt.closed == attempt.len();
+                self.coordinate(Input::Finished { subtask });
+                if all {
+                    self.ended();
+                }
+            }
+            Report::Failed(error) => self.failed(error),
+        }
+    }
+
+    /// The attempt begins: the coordinator learns of it, and of what came before.
+    fn all_running(&mut self) {
+        let Some(attempt) = &mut self.attempt else { return };
+        let tasks = attempt.tasks.clone();
+        let seed = seed::mix(self.parts.seed ^ attempt.number);
+        let ended = std::mem::take(&mut attempt.ended_early);
+        let base = self.base;
+        self.parts.board.post(|posted| posted.tally.opened(base));
+        self.enter(JobState::Running);
+        self.coordinate(Input::Started { tasks, seed });
+        for subtask in ended {
+            self.coordinate(Input::EndOfData { subtask });
+        }
+        for command in std::mem::take(&mut self.held) {
+            self.commanded(command);
+        }
+    }
+}

@@ -20,7 +20,8 @@ pub struct SinkContext {
     pub job_id: String,
     /// The job's current line of checkpoints (ruling 2).
     pub line: u64,
-    /// Whether checkpoints are taken; without them everything is committed once, at the end of input (ruling 7).
+    /// Whether commits follow checkpoints, be it only one at the end of a job that went on from an earlier one; without
+    /// them everything is committed once, at the end of input (ruling 7).
     pub checkpointing: bool,
     /// Files.
     pub storage: Arc<dyn Storage>,

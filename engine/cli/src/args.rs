@@ -33,6 +33,11 @@ pub enum Verb {
     ///
     /// Without -s and --fresh, a job whose name has completed checkpoints resumes from the newest one. SIGTERM or
     /// SIGINT suspends the job: a final checkpoint is taken, committed and kept, and the next start goes on from it.
+    ///
+    /// Checkpoints are taken when -D execution.checkpointing.interval=DURATION is given. Without it output is committed once,
+    /// at the end of the input, and a job that is killed or stopped before begins anew; one that is killed while it commits
+    /// may leave part of its output, and the next start writes all of it once more. Where completed checkpoints of the job are
+    /// there, a run without an interval goes on from them, ends with a checkpoint, and repeats nothing.
     Run(Run),
     /// List the bundled jobs.
     Jobs,

@@ -103,11 +103,11 @@ fn figures(summary: &Summary) -> String {
 }
 
 /// What the engine is told when the end could not be concluded. With a final checkpoint it can be made up for; without
-/// checkpointing, though the run may have gone on from an earlier one, all that is left is to know that everything is done.
-pub(crate) fn unconcluded(failure: Failure, checkpointing: bool) -> Error {
+/// one all that is left is to know that everything is done.
+pub(crate) fn unconcluded(failure: Failure, final_checkpoint: bool) -> Error {
     let Failure { what, at, cause, hint, .. } = failure;
     let error = Error::new(Class::Fatal, what, at, cause);
-    let hint = hint.unwrap_or_else(|| match checkpointing {
+    let hint = hint.unwrap_or_else(|| match final_checkpoint {
         true => "everything is committed, but the job counts as unfinished; start it again once this is mended",
         false => {
             "everything is committed; do not start the job again for this, it would write the same output once more, \

@@ -130,12 +130,13 @@ fn start_and_watch(
     let start_ms = now_ms();
     let finishing = sender.clone();
     env.before_end(move |ending| {
+        let final_checkpoint = ending.has_final_checkpoint();
         let (answer, answered) = channel();
         let asked = finishing.send(Event::Finishing(Box::new(ending), answer));
         // Nobody answers when the time for a clean stop is over: the process is about to leave.
         let left = || Failure::failed("finish", "job", "the process leaves");
         let failure = asked.ok().and_then(|()| answered.recv().ok());
-        Err(unconcluded(failure.unwrap_or_else(left), checkpointing))
+        Err(unconcluded(failure.unwrap_or_else(left), final_checkpoint))
     });
     let handle = env.start(name).map_err(|error| failed(&error))?;
     say(handle.start_line());

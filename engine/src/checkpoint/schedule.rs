@@ -9,30 +9,34 @@ use std::time::Duration;
 pub(super) struct Schedule {
     interval: Duration,
     min_pause: Duration,
-    next: Moment,
+    /// None when no checkpoint is taken by time.
+    next: Option<Moment>,
     waiting: bool,
     completed: Option<Moment>,
 }
 
 impl Schedule {
-    /// A new attempt's grid. Its first point is drawn from `[min-pause, interval]`, so that jobs started together do
-    /// not checkpoint together; `None` when checkpointing is off. `config` is the effective one.
-    pub(super) fn start(now: Moment, config: &Checkpointing, seed: u64) -> Option<Self> {
-        let interval = config.interval?;
-        let spread = interval.saturating_sub(config.min_pause);
-        let delay = config.min_pause + spread.mul_f64(unit(seed));
-        let next = now.saturating_add(delay.min(interval));
-        Some(Self { interval, min_pause: config.min_pause, next, waiting: false, completed: None })
+    /// A new attempt's grid, which is empty without an interval. Its first point is drawn from `[min-pause, interval]`,
+    /// so that jobs started together do not checkpoint together. `config` is the effective one.
+    pub(super) fn start(now: Moment, config: &Checkpointing, seed: u64) -> Self {
+        let min_pause = config.min_pause;
+        let first = |interval: Duration| {
+            let spread = interval.saturating_sub(min_pause);
+            now.saturating_add((min_pause + spread.mul_f64(unit(seed))).min(interval))
+        };
+        let next = config.interval.map(first);
+        let interval = config.interval.unwrap_or(Duration::MAX);
+        Self { interval, min_pause, next, waiting: false, completed: None }
     }
 
     /// The next moment at which something has to happen; none while a tick waits already.
     pub(super) fn due(&self) -> Option<Moment> {
-        (!self.waiting).then_some(self.next)
+        self.next.filter(|_| !self.waiting)
     }
 
     /// Time has passed: a tick that has come waits to be triggered.
     pub(super) fn tick(&mut self, now: Moment) {
-        if now >= self.next {
+        if self.next.is_some_and(|next| now >= next) {
             self.waiting = true;
         }
     }
@@ -46,7 +50,7 @@ impl Schedule {
         match self.completed.map(|completed| completed.saturating_add(self.min_pause)) {
             Some(pause_end) if now < pause_end => {
                 self.waiting = false;
-                self.next = pause_end;
+                self.next = Some(pause_end);
                 false
             }
             _ => true,
@@ -57,10 +61,10 @@ impl Schedule {
     /// after now.
     pub(super) fn used(&mut self, now: Moment) {
         self.waiting = false;
-        if now >= self.next {
-            let beyond = (now - self.next).as_nanos() % self.interval.as_nanos();
+        if let Some(next) = self.next.filter(|next| now >= *next) {
+            let beyond = (now - next).as_nanos() % self.interval.as_nanos();
             let to_go = self.interval.as_nanos() - beyond;
-            self.next = now.saturating_add(nanos(to_go));
+            self.next = Some(now.saturating_add(nanos(to_go)));
         }
     }
 

@@ -32,6 +32,7 @@ pub(crate) struct Shared {
     pub write_options: WriteOptions,
     pub ring_segments: usize,
     pub job_id: String,
+    /// Whether output is committed with checkpoints, be it only with one at the end.
     pub checkpointing: bool,
     pub sender: Sender<ToSupervisor>,
 }

@@ -25,6 +25,12 @@ impl Ending {
         &self.summary
     }
 
+    /// Whether the job's final checkpoint is durable: while the end is not on record, a start of it has nothing to
+    /// process. Without one, everything would be done once more.
+    pub fn has_final_checkpoint(&self) -> bool {
+        self.store.is_some()
+    }
+
     /// Puts the end on record: from now on a start of this job is a new run. The last thing that it does is to say so;
     /// whoever is killed before that finds at the next start that all is done.
     ///

@@ -95,7 +95,7 @@ pub(crate) fn launch(
         write_options: settings::write_options(config),
         ring_segments: config.exchange.ring_segments as usize,
         job_id: job_id.to_string(),
-        checkpointing,
+        checkpointing: opening.is_some(),
         sender: sender.clone(),
     };
     let prepared = if over {
@@ -114,6 +114,7 @@ pub(crate) fn launch(
     };
     let mut coordinator = Coordinator::new(&config.checkpointing);
     if let Some(store) = &store {
+        coordinator.end_with_a_checkpoint();
         coordinator.continue_from(store.lock().next_id());
     }
     let board = Arc::new(Board::new());
@@ -144,8 +145,8 @@ pub(crate) fn launch(
     if !checkpointing && goes_on && !over {
         tracing::warn!(
             job = name,
-            "execution.checkpointing.interval is not set: no more checkpoints are taken, and output is committed at the \
-             end of the input"
+            "execution.checkpointing.interval is not set: the next checkpoint is taken at the end of the input, and output \
+             is committed with it"
         );
     }
     Ok(Launched { supervisor, control, start })

@@ -79,13 +79,33 @@ fn ruling_07_such_a_run_commits_at_its_end_alone() {
     }
 }
 
-/// It takes no checkpoint at its end: an end that fails cannot be made up for, although the job has a line.
+/// It belongs to the line of those checkpoints and ends with one: whatever becomes of it behind its commits, the next
+/// start has nothing left to do but to say so.
 #[test]
-fn ruling_07_nobody_is_told_to_start_such_a_run_again_when_its_end_fails() {
-    let (place, _) = suspended();
+fn ruling_07_such_a_run_repeats_nothing_when_its_end_fails() {
+    for named in [false, true] {
+        let (place, last) = suspended();
+        let run =
+            if named { WITHOUT.replace("run ", &format!("run -s {last} ")) } else { WITHOUT.to_owned() };
+        let ran = place.run(&run.replace("summary.json", "/dev/full"));
+        assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+        assert_eq!(place.sorted("out"), expected(), "everything is committed");
+        let hint = ran.stderr.lines().find(|line| line.starts_with("hint: ")).unwrap();
+        assert!(hint.contains("start it again"), "{hint}");
+        place.run(&run).ends_well();
+        assert_eq!(place.sorted("out"), expected(), "nothing is repeated");
+        let summary = place.summary();
+        assert_eq!((&summary["state"], &summary["records_out"]), (&"FINISHED".into(), &RECORDS.into()));
+    }
+}
+
+/// Without any line there is nothing to go on with, and an end that fails cannot be made up for.
+#[test]
+fn ruling_07_nobody_is_told_to_start_a_run_without_checkpoints_again_when_its_end_fails() {
+    let place = Place::new();
+    place.write("in", "a,1\n");
     let ran = place.run(&WITHOUT.replace("summary.json", "/dev/full"));
-    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
-    assert_eq!(place.sorted("out"), expected(), "everything is committed");
+    assert_eq!((ran.code, place.lines("out")), (Some(1), vec!["a,1".to_owned()]), "{}", ran.stderr);
     let hint = ran.stderr.lines().find(|line| line.starts_with("hint: ")).unwrap();
     assert!(hint.contains("do not start the job again"), "{hint}");
 }

@@ -37,6 +37,8 @@ use std::collections::BTreeSet;
 #[derive(Clone, Debug)]
 pub struct Coordinator<A> {
     config: Checkpointing,
+    /// Whether the job ends with a checkpoint although no other is taken.
+    final_only: bool,
     next_id: CheckpointId,
     subtasks: Subtasks,
     /// Subtasks that reached their end of data before the whole attempt ran.
@@ -58,6 +60,7 @@ impl<A: Clone> Coordinator<A> {
     pub fn new(config: &Checkpointing) -> Self {
         let config = config.effective();
         Self {
+            final_only: false,
             next_id: CheckpointId::FIRST,
             subtasks: Subtasks::default(),
             ended_early: BTreeSet::new(),
@@ -71,6 +74,17 @@ impl<A: Clone> Coordinator<A> {
             statistics: CheckpointStatistics::new(config.history as usize),
             config,
         }
+    }
+
+    /// The job belongs to a line of checkpoints. It ends with one even where no interval asks for any: only so a start
+    /// that follows knows that it has ended, or what is left to commit.
+    pub fn end_with_a_checkpoint(&mut self) {
+        self.final_only = !self.config.enabled();
+    }
+
+    /// Whether what is written becomes visible by checkpoints alone.
+    pub(super) fn commits_by_checkpoint(&self) -> bool {
+        self.config.enabled() || self.final_only
     }
 
     /// Ids go on from `id`, unless they are beyond it already: above the highest found anywhere in the job's
@@ -148,7 +162,7 @@ impl<A: Clone> Coordinator<A> {
         for subtask in ended {
             self.subtasks.advance(subtask, Progress::Ended);
         }
-        self.schedule = Schedule::start(now, &self.config, seed);
+        self.schedule = self.commits_by_checkpoint().then(|| Schedule::start(now, &self.config, seed));
     }
 
     /// CP-21: nothing of this attempt is waited for any more, except what may already be durable.
@@ -281,7 +295,7 @@ impl<A: Clone> Coordinator<A> {
     fn request(&mut self, ticket: Ticket, kind: RequestKind, actions: &mut Vec<Action<A>>) {
         let limit = Requests::LIMIT;
         let result = match kind {
-            RequestKind::Stop if !self.config.enabled() => Some(Ok(Taken::Nothing)),
+            RequestKind::Stop if !self.config.enabled() && !self.closing() => Some(Ok(Taken::Nothing)),
             RequestKind::Checkpoint { .. } if !self.config.enabled() => {
                 Some(Err(CheckpointFailure::CheckpointingOff))
             }

@@ -29,7 +29,7 @@ impl<A: Clone> Coordinator<A> {
     }
 
     fn release(&mut self, actions: &mut Vec<Action<A>>) {
-        let commit = !self.config.enabled();
+        let commit = !self.commits_by_checkpoint();
         let subtasks = if commit {
             if self.subtasks.all_ended() { self.subtasks.release_all() } else { Vec::new() }
         } else {

@@ -1,6 +1,6 @@
 //! How a job ends: finished subtasks (CP-28 to CP-30), the final checkpoint (CP-31), a stop (rulings 3, 4 and 7).
 
-use super::story::{every_second, tell};
+use super::story::{Story, every_second, tell};
 use crate::config::Checkpointing;
 
 #[test]
@@ -226,6 +226,29 @@ fn cp_31_with_checkpointing_off_everything_commits_when_all_have_ended() {
          finished 0
          finished 1
          finished 2",
+    );
+}
+
+/// Ruling 7 in a line of checkpoints: none but the one that the job ends with, and only so is anything committed.
+#[test]
+fn ruling_07_a_line_ends_with_a_checkpoint_also_without_an_interval() {
+    let mut story = Story::new(&Checkpointing { tolerable_failed: 1, ..Checkpointing::default() });
+    story.coordinator.end_with_a_checkpoint();
+    story.tell("start s0 1");
+    assert_eq!(story.due(), None);
+    story.tell(
+        "ask 1             => answer 1 CheckpointingOff
+         stop 2            => answer 2 nothing
+         0 end 0
+         1 end 1           => trigger 1 last [0 1]
+         2 decline 1 0 snapshot => abort 1 [0 1] Snapshot
+         102 tick          => trigger 2 last [0 1]
+         103 ack 2 0 ended
+         104 ack 2 1 ended => store 2 [0 1]
+         105 stop 3
+         106 stored 2      => complete 2 [0 1]; answer 3 ok 2; may finish [0 1]
+         107 finished 0
+         107 finished 1",
     );
 }
 

@@ -1,5 +1,9 @@
 //! The sink as a coordinator drives it, over a storage that dies at any operation.
 
-mod cases;
+mod commit;
 mod crash;
+mod failures;
 mod harness;
+mod neighbours;
+mod recovery;
+mod rolling;

@@ -177,11 +177,10 @@ fn recover_twice_from_one_checkpoint() {
     for records in [5, 9, 30] {
         for then in [0, 1, 7, 20] {
             let memory = MemoryStorage::new();
-            let storage: Arc<dyn crate::storage::Storage> = Arc::new(memory.clone());
             let setting = |parallelism| Setting {
                 sink: FileSink::lines(DIR).roll_size(20),
                 parallelism,
-                ..Setting::new(Arc::clone(&storage))
+                ..Setting::new(&memory)
             };
             let mut durable = Snapshot::default();
             let mut first = setting(2).start(&durable).unwrap();
@@ -237,7 +236,7 @@ fn play(
     let setting = |parallelism| Setting {
         sink: FileSink::lines(DIR).roll_size(16).roll_after(Duration::from_secs(9)),
         parallelism,
-        ..Setting::new(Arc::new(storage.clone()))
+        ..Setting::new(storage)
     };
     let mut attempt = setting(*parallelism).start(durable)?;
     for step in steps {

@@ -8,8 +8,9 @@ use crate::error::ConnectorError;
 use crate::format::Lines;
 use crate::id::CheckpointId;
 use crate::sink::{DurableWork, Epoch, Sink, SinkContext};
-use crate::storage::{Storage, read_all};
-use std::path::Path;
+use crate::storage::fault::FaultStorage;
+use crate::storage::{MemoryStorage, Storage, read_all};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub const DIR: &str = "/out";
@@ -57,9 +58,32 @@ pub struct Setting {
     pub line: u64,
 }
 
+/// Nothing there yet, and a job that writes there.
+pub fn memory() -> (MemoryStorage, Setting) {
+    let memory = MemoryStorage::new();
+    (memory.clone(), Setting::new(&memory))
+}
+
+/// The same over a storage that can be made to fail.
+pub fn faulty() -> (MemoryStorage, FaultStorage, Setting) {
+    let memory = MemoryStorage::new();
+    let storage = FaultStorage::new(Arc::new(memory.clone()));
+    (memory, storage.clone(), Setting::new(&storage))
+}
+
 impl Setting {
-    pub fn new(storage: Arc<dyn Storage>) -> Self {
-        Self { sink: FileSink::lines(DIR), storage, parallelism: 1, line: 1 }
+    pub fn new(storage: &(impl Storage + Clone + 'static)) -> Self {
+        Self { sink: FileSink::lines(DIR), storage: Arc::new(storage.clone()), parallelism: 1, line: 1 }
+    }
+
+    /// With files of so many bytes.
+    pub fn rolling(self, bytes: u64) -> Self {
+        Self { sink: self.sink.roll_size(bytes), ..self }
+    }
+
+    /// Starts without a checkpoint.
+    pub fn first(&self) -> Attempt {
+        self.start(&Snapshot::default()).unwrap()
     }
 
     /// Starts from a checkpoint; its commit is repeated, as the engine does.
@@ -117,6 +141,13 @@ impl Attempt {
         Ok((snapshot, works))
     }
 
+    /// A barrier whose work is done: the checkpoint could be committed.
+    pub fn pre_commit(&mut self, close: bool) -> Snapshot {
+        let (snapshot, works) = self.barrier(close).unwrap();
+        works.into_iter().for_each(|work| work().unwrap());
+        snapshot
+    }
+
     /// Records that a report would call visible.
     pub fn reported(&self) -> u64 {
         self.base + self.counters.records_out.get()
@@ -140,6 +171,20 @@ impl Attempt {
     }
 }
 
+pub fn at(name: &str) -> PathBuf {
+    Path::new(DIR).join(name)
+}
+
+pub fn put(storage: &dyn Storage, name: &str, bytes: &[u8]) {
+    storage.create_dir_all(Path::new(DIR)).unwrap();
+    storage.create(&at(name)).unwrap().append(bytes).unwrap();
+}
+
+/// The name of the first subtask's file number `n` until its commit.
+pub fn pending(n: u64) -> String {
+    format!(".part-0-{n}.{JOB}.1.uncommitted")
+}
+
 /// Names in the output directory, sorted; none when it does not exist.
 pub fn names(storage: &dyn Storage) -> Vec<String> {
     let entries = storage.list(Path::new(DIR)).unwrap_or_default();
@@ -156,11 +201,16 @@ pub fn visible(storage: &dyn Storage) -> Vec<String> {
     names(storage).into_iter().filter(|name| !name.starts_with('.')).collect()
 }
 
+/// The lengths of the visible files, in the order of their names.
+pub fn visible_lens(storage: &dyn Storage) -> Vec<u64> {
+    visible(storage).iter().map(|name| storage.stat(&at(name)).unwrap().len).collect()
+}
+
 /// All lines that a reader sees who leaves hidden files alone, sorted. Every visible file is whole and not empty.
 pub fn visible_lines(storage: &dyn Storage) -> Vec<String> {
     let mut lines = Vec::new();
     for name in visible(storage) {
-        let text = String::from_utf8(read_all(storage, &Path::new(DIR).join(&name)).unwrap()).unwrap();
+        let text = String::from_utf8(read_all(storage, &at(&name)).unwrap()).unwrap();
         assert!(text.ends_with(".\n"), "{name} is empty or cut: {text:?}");
         lines.extend(text.lines().map(str::to_owned));
     }

@@ -5,6 +5,7 @@
 
 mod batch;
 mod jobs;
+mod parts;
 mod shelves;
 mod tally;
 

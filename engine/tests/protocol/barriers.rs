@@ -1,6 +1,7 @@
 //! Barriers on their way through real subtasks (BR).
 
 use crate::hand::{Hand, env};
+use crate::jobs::joined;
 use crate::parts::{Fed, Log, Logged, Watch};
 use millstream::connector::CollectSink;
 use millstream::{Chain, Env, Stream};
@@ -78,8 +79,7 @@ fn br_02_the_sums_of_odd_and_even_numbers_go_on_from_the_cut() {
 fn br_09_an_alignment_completes_with_an_idle_source() {
     let (busy, idle, log) = (Fed::new(9), Fed::new(9), Log::default());
     let env = env();
-    let quiet = env.source(idle.clone()).name("quiet");
-    env.source(busy.clone()).name("busy").union(quiet).apply(Watch::new("op", &log)).sink(CollectSink::new());
+    joined(&env, ("busy", &busy), ("quiet", &idle)).apply(Watch::new("op", &log)).sink(CollectSink::new());
     let mut hand = Hand::begin(&env, &MemoryStorage::new());
     for n in 1..4 {
         busy.allow(2 * n);
@@ -95,12 +95,7 @@ fn br_09_an_alignment_completes_with_an_idle_source() {
 fn br_10_the_end_of_an_input_completes_an_alignment() {
     let (left, right, log) = (Fed::new(3), Fed::above(100, 9), Log::default());
     let env = env();
-    let stream = env.source(right.clone()).name("right");
-    env.source(left.clone())
-        .name("left")
-        .union(stream)
-        .apply(Watch::new("op", &log))
-        .sink(CollectSink::new());
+    joined(&env, ("left", &left), ("right", &right)).apply(Watch::new("op", &log)).sink(CollectSink::new());
     let mut hand = Hand::begin(&env, &MemoryStorage::new());
     left.end();
     hand.run("left");
@@ -129,8 +124,7 @@ fn br_10_a_direct_trigger_and_the_barriers_make_one_snapshot() {
     let (left, right, log) = (Fed::new(2), Fed::above(100, 2), Log::default());
     let (sink, seen) = Logged::new(&log);
     let env = env();
-    let stream = env.source(right.clone()).name("right");
-    env.source(left.clone()).name("left").union(stream).sink(sink);
+    joined(&env, ("left", &left), ("right", &right)).sink(sink);
     let hand = Hand::begin(&env, &MemoryStorage::new());
     left.end();
     right.end();
@@ -183,12 +177,7 @@ fn br_06_two_checkpoints_under_way_complete_in_order() {
     let (fast, slow, log) = (Fed::new(9), Fed::above(100, 9), Log::default());
     let env = env();
     env.configure(|settings| settings.checkpointing.max_concurrent = 2);
-    let stream = env.source(slow.clone()).name("slow");
-    env.source(fast.clone())
-        .name("fast")
-        .union(stream)
-        .apply(Watch::new("op", &log))
-        .sink(CollectSink::new());
+    joined(&env, ("fast", &fast), ("slow", &slow)).apply(Watch::new("op", &log)).sink(CollectSink::new());
     let mut hand = Hand::begin(&env, &MemoryStorage::new());
     for n in 1..=2 {
         fast.allow(n);

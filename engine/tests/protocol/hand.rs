@@ -189,6 +189,22 @@ impl Hand {
         spawn(move || assert!(executor.run(0), "no such work"))
     }
 
+    /// Every subtask comes to its barrier, its snapshot is written, and the supervisor hears of it. What waits then is
+    /// the metadata.
+    #[track_caller]
+    pub fn acknowledge(&mut self) {
+        self.run_all();
+        self.work();
+        self.turn();
+    }
+
+    /// The job is told to stop.
+    #[track_caller]
+    pub fn stop(&mut self) {
+        self.control.stop().unwrap();
+        self.turn();
+    }
+
     /// Pieces of background work that wait.
     pub fn waiting(&self) -> usize {
         self.executor.len()

@@ -1,6 +1,7 @@
 //! Data of channels that wait for a barrier (BR-04 in Millstream's form: it stands aside, and its sender goes on).
 
 use crate::hand::{Hand, env};
+use crate::jobs::joined;
 use crate::parts::{Fed, Log, Logged, Watch};
 use millstream::checkpoint::{CheckpointFailure, CheckpointStatus};
 use millstream::config::ByteSize;
@@ -21,9 +22,27 @@ fn uneven(
         settings.exchange.ring_segments = ring_segments;
         settings.checkpointing.alignment_memory = ByteSize::kb(64);
     });
-    let stream = env.source(slow.clone()).name("slow");
-    env.source(fast.clone()).name("fast").union(stream).apply(Watch::new("op", log)).sink(sink);
+    joined(&env, ("fast", &fast), ("slow", &slow)).apply(Watch::new("op", log)).sink(sink);
     (env, fast, slow, seen)
+}
+
+/// So many steps of the fast source, and of the subtask behind it.
+fn side_by_side(hand: &mut Hand, steps: usize) {
+    for _ in 0..steps {
+        hand.step("fast");
+        hand.step("union");
+    }
+}
+
+/// The newest checkpoint holds more than it may, and has been looked at after at most eight segments.
+fn given_up(hand: &mut Hand) {
+    hand.turn();
+    let metrics = hand.control.metrics();
+    let record = metrics.checkpoints.history().next().unwrap();
+    let CheckpointStatus::Failed(CheckpointFailure::AlignmentLimit { held, limit }) = &record.status else {
+        panic!("{record:?}")
+    };
+    assert!(*limit == 64 << 10 && *held > *limit && *held <= *limit + 9 * 1024, "{held} of {limit}");
 }
 
 /// The channel that has delivered its barrier is emptied all the same: its source sends ten times what its ring takes.
@@ -36,10 +55,7 @@ fn br_04_held_records_stand_aside_in_order_and_do_not_stop_their_sender() {
     let mut hand = Hand::begin(&env, &MemoryStorage::new());
     hand.trigger();
     fast.allow(5_000);
-    for _ in 0..1_000 {
-        hand.step("fast");
-        hand.step("union");
-    }
+    side_by_side(&mut hand, 1_000);
     assert_eq!(log.take(), "", "40 KB of records behind a barrier, and not one processed");
     slow.allow(2);
     hand.run("slow");
@@ -73,19 +89,10 @@ fn br_04_more_than_the_limit_gives_the_checkpoint_up_and_loses_nothing() {
     let mut hand = Hand::begin(&env, &MemoryStorage::new());
     hand.trigger();
     fast.allow(20_000);
-    for _ in 0..1_000 {
-        hand.step("fast");
-        hand.step("union");
-    }
+    side_by_side(&mut hand, 1_000);
     assert!(log.take().split(' ').eq((1..=20_000).map(|n| format!("op:{n}")).collect::<Vec<_>>()));
-    hand.turn();
+    given_up(&mut hand);
     let metrics = hand.control.metrics();
-    let record = metrics.checkpoints.history().next().unwrap();
-    let CheckpointStatus::Failed(CheckpointFailure::AlignmentLimit { held, limit }) = &record.status else {
-        panic!("{record:?}")
-    };
-    // Looked at after at most eight segments.
-    assert!(*limit == 64 << 10 && *held > *limit && *held <= *limit + 9 * 1024, "{held} of {limit}");
     assert_eq!((metrics.state, metrics.restarts), (JobState::Running, 0));
     // The barrier of the slow source comes too late, and makes nobody wait.
     hand.settle();
@@ -109,17 +116,8 @@ fn br_04_the_limit_is_kept_beside_a_busy_channel() {
     hand.run("slow");
     hand.trigger();
     fast.allow(100_000);
-    for _ in 0..60 {
-        hand.step("fast");
-        hand.step("union");
-    }
-    hand.turn();
-    let metrics = hand.control.metrics();
-    let record = metrics.checkpoints.history().next().unwrap();
-    let CheckpointStatus::Failed(CheckpointFailure::AlignmentLimit { held, limit }) = &record.status else {
-        panic!("{record:?}")
-    };
-    assert!(*limit == 64 << 10 && *held > *limit && *held <= *limit + 9 * 1024, "{held} of {limit}");
+    side_by_side(&mut hand, 60);
+    given_up(&mut hand);
 }
 
 /// What is processed while a barrier is waited for: two records of 8 bytes of the other channel.

@@ -2,10 +2,14 @@
 //! step, so that it can stop at the very moment that a rule is about.
 
 mod barriers;
+#[path = "../common/mod.rs"]
+mod common;
+mod deletions;
 mod flow;
 mod generated;
 mod hand;
 mod held;
+mod jobs;
 mod lifecycle;
 mod modes;
 mod on_end;

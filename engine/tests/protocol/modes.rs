@@ -1,6 +1,7 @@
 //! Exactly once and at least once (CP-22), on two inputs of which one is ahead when the process dies.
 
 use crate::hand::{Hand, env};
+use crate::jobs::joined;
 use crate::parts::{Fed, Log, Logged};
 use millstream::config::CheckpointMode;
 use millstream_io::storage::MemoryStorage;
@@ -22,11 +23,7 @@ fn count(mode: CheckpointMode) -> Found {
         let (sink, seen) = Logged::new(&log);
         let env = env();
         env.configure(|settings| settings.checkpointing.mode = mode);
-        let stream = env.source(behind.clone()).name("behind").uid("behind");
-        env.source(ahead.clone())
-            .name("ahead")
-            .uid("ahead")
-            .union(stream)
+        joined(&env, ("ahead", &ahead), ("behind", &behind))
             .key_by::<u64>(|n| n.get() / 100)
             .process::<u64, u64>("count", |_, _, count, _| *count += 1)
             .on_end(|key, count, out| out.emit(key * 1000 + *count))

@@ -1,6 +1,7 @@
 //! CP-16: a checkpoint is aborted while a subtask is in each phase of it. Here it expires.
 
 use crate::hand::{Hand, INTERVAL, env};
+use crate::jobs::joined;
 use crate::parts::{Fed, Log, Logged, Watch};
 use millstream::Env;
 use millstream::connector::CollectSink;
@@ -84,8 +85,7 @@ fn cp_16_aligning_what_was_held_goes_on_at_once() {
     let (disk, log) = (MemoryStorage::new(), Log::default());
     let (fast, slow, (sink, _)) = (Fed::new(9), Fed::above(100, 9), Logged::new(&log));
     let env = expiring();
-    let stream = env.source(slow.clone()).name("slow");
-    env.source(fast.clone()).name("fast").union(stream).sink(sink);
+    joined(&env, ("fast", &fast), ("slow", &slow)).sink(sink);
     let mut hand = Hand::begin(&env, &disk);
     hand.trigger();
     fast.allow(2);

@@ -1,13 +1,12 @@
 //! What a subtask does at a barrier, and who hears of it (CP-23 to CP-27).
 
-use crate::hand::{Hand, INTERVAL, env};
+use crate::common::Discard;
+use crate::hand::{Hand, env};
+use crate::jobs::Pass;
 use crate::parts::{Fed, Log, Logged, Watch};
 use millstream::connector::CollectSink;
-use millstream::sink::{Epoch, PreCommit, SinkContext};
-use millstream::{CheckpointId, Class, Collector, ConnectorError, Env, JobState, Operator, Sink};
-use millstream_io::storage::fault::{FaultStorage, Op};
-use millstream_io::storage::{MemoryStorage, Storage};
-use std::sync::Arc;
+use millstream::{Class, Collector, ConnectorError, Env, JobState, Operator};
+use millstream_io::storage::MemoryStorage;
 use std::time::Duration;
 
 /// CP-23, BR-11: hooks from head to tail, and what they emit stands before the barrier; then the snapshot from tail to
@@ -144,208 +143,74 @@ fn cp_24_what_changes_while_a_snapshot_is_written_is_not_in_it() {
     assert!(rows.into_iter().eq(by_hand), "each record counts once");
 }
 
-/// A job that only passes numbers on, with a sink that is the same in every process.
-fn pass(source: &Fed, sink: &Logged) -> Env {
-    let env = env();
-    env.source(source.clone()).name("in").uid("in").rebalance().sink(sink.clone()).uid("out");
-    env
-}
-
 /// CP-26, SK-01: the process dies when the checkpoint is durable and nobody has been told, or before the sink has heard
 /// it: the effects come at the restore, once.
 #[test]
 fn cp_26_a_notification_that_a_crash_swallowed_is_made_up_for() {
     for told in [false, true] {
-        let (disk, source, log) = (MemoryStorage::new(), Fed::new(4), Log::default());
-        let (sink, seen) = Logged::new(&log);
-        let mut hand = Hand::begin(&pass(&source, &sink), &disk);
-        source.allow(3);
+        let (disk, job) = (MemoryStorage::new(), Pass::new(4));
+        let mut hand = Hand::begin(&job.env(), &disk);
+        job.source.allow(3);
         hand.run("in");
         hand.trigger();
-        hand.run_all();
-        hand.work();
-        hand.turn();
+        hand.acknowledge();
         assert_eq!(hand.waiting(), 1, "the metadata");
         hand.work();
         if told {
             hand.turn();
         }
-        assert_eq!(log.take(), "sink:1 sink:2 sink:3 sink:pre-commit-1");
-        assert!(seen.is_empty());
+        assert_eq!(job.log.take(), "sink:1 sink:2 sink:3 sink:pre-commit-1");
+        assert!(job.seen.is_empty());
         drop(hand);
 
-        let hand = Hand::begin(&pass(&source, &sink), &disk.kill_image());
-        assert_eq!(log.take(), "sink:commit-1");
-        assert_eq!(seen.snapshot(), [1, 2, 3]);
-        source.end();
+        let hand = Hand::begin(&job.env(), &disk.kill_image());
+        assert_eq!(job.log.take(), "sink:commit-1");
+        assert_eq!(job.seen.snapshot(), [1, 2, 3]);
+        job.source.end();
         hand.finish().unwrap();
-        assert_eq!(seen.take(), [1, 2, 3, 4]);
+        assert_eq!(job.seen.take(), [1, 2, 3, 4]);
     }
 }
 
 /// CP-26: each checkpoint is committed once, in order, and not before its metadata is there.
 #[test]
 fn cp_26_a_checkpoint_is_committed_once_and_when_it_is_durable() {
-    let (source, log) = (Fed::new(4), Log::default());
-    let (sink, _) = Logged::new(&log);
-    let mut hand = Hand::begin(&pass(&source, &sink), &MemoryStorage::new());
+    let job = Pass::new(4);
+    let mut hand = Hand::begin(&job.env(), &MemoryStorage::new());
     hand.trigger();
+    hand.acknowledge();
     hand.run_all();
-    hand.work();
-    hand.turn();
-    hand.run_all();
-    assert_eq!(log.take(), "sink:pre-commit-1", "all have acknowledged, the metadata is not published");
-    assert_eq!(source.told(), "");
+    assert_eq!(job.log.take(), "sink:pre-commit-1", "all have acknowledged, the metadata is not published");
+    assert_eq!(job.source.told(), "");
     hand.settle();
-    assert_eq!((log.take(), source.told()), ("sink:commit-1".into(), "1".into()));
+    assert_eq!((job.log.take(), job.source.told()), ("sink:commit-1".into(), "1".into()));
     hand.checkpoint();
-    assert_eq!(log.take(), "sink:pre-commit-2 sink:commit-2");
-    source.end();
+    assert_eq!(job.log.take(), "sink:pre-commit-2 sink:commit-2");
+    job.source.end();
     hand.finish().unwrap();
-    assert_eq!(log.take(), "sink:1 sink:2 sink:3 sink:4 sink:pre-commit-3 sink:commit-3");
+    assert_eq!(job.log.take(), "sink:1 sink:2 sink:3 sink:4 sink:pre-commit-3 sink:commit-3");
 }
 
 /// CP-27, CP-14: a checkpoint expires. The sink hears so once, and the next one holds its data too.
 #[test]
 fn cp_27_what_an_aborted_checkpoint_sealed_belongs_to_the_next() {
-    let (source, log) = (Fed::new(4), Log::default());
-    let (sink, seen) = Logged::new(&log);
-    let env = pass(&source, &sink);
+    let job = Pass::new(4);
+    let env = job.env();
     env.configure(|settings| settings.checkpointing.timeout = Duration::from_secs(2));
     let mut hand = Hand::begin(&env, &MemoryStorage::new());
-    source.allow(2);
+    job.source.allow(2);
     hand.run("in");
     hand.trigger();
     hand.run_all();
     hand.pass(Duration::from_secs(2));
     hand.settle();
-    assert_eq!(log.take(), "sink:1 sink:2 sink:pre-commit-1 sink:aborted-1");
+    assert_eq!(job.log.take(), "sink:1 sink:2 sink:pre-commit-1 sink:aborted-1");
     assert_eq!((hand.failed(), hand.completed()), (1, None));
-    source.allow(3);
+    job.source.allow(3);
     hand.run("in");
     assert_eq!(hand.checkpoint().0, 2);
-    assert_eq!(log.take(), "sink:3 sink:pre-commit-2 sink:commit-2");
-    assert_eq!(seen.take(), [1, 2, 3]);
-}
-
-/// CP-06: old checkpoints are deleted beside everything else. A storage that is slow with it does not hold up the next
-/// checkpoint, from its beginning to its end.
-#[test]
-fn cp_06_a_slow_deletion_holds_up_nobody() {
-    let (disk, source) = (FaultStorage::new(Arc::new(MemoryStorage::new())), Fed::new(10));
-    let env = env();
-    env.source(source.clone()).name("in").sink(CollectSink::new());
-    let mut hand = Hand::begin(&env, &disk);
-    hand.checkpoint();
-    hand.trigger();
-    hand.run_all();
-    for _ in 0..2 {
-        hand.work_on(0);
-        hand.turn();
-    }
-    assert_eq!((hand.completed().map(|id| id.0), hand.waiting()), (Some(2), 1), "the deletion of the first");
-    disk.record();
-    disk.hold(Op::RemoveDir);
-    let deletion = hand.work_aside();
-    while !disk.log().iter().any(|(_, op, _)| *op == Op::RemoveDir) {
-        std::thread::yield_now();
-    }
-    hand.trigger();
-    hand.run_all();
-    for _ in 0..2 {
-        hand.work_on(0);
-        hand.turn();
-    }
-    assert_eq!(hand.completed().map(|id| id.0), Some(3));
-    disk.let_go(Op::RemoveDir);
-    deletion.join().unwrap();
-    hand.settle();
-    let last = hand.control.metrics().last_checkpoint.unwrap().path;
-    let left = disk.list(last.parent().unwrap()).unwrap();
-    let mut left: Vec<_> = left.iter().filter_map(|entry| entry.name.to_str()).collect();
-    left.retain(|name| name.starts_with("chk-"));
-    assert_eq!(left, ["chk-3"]);
-}
-
-/// CP-06: no new checkpoint while more completed ones wait for the deletion of older ones than may be taken at a time, so
-/// that a slow store is not filled without limit.
-#[test]
-fn cp_06_checkpoints_wait_for_a_store_that_deletes_slowly() {
-    let source = Fed::new(10);
-    let env = env();
-    env.source(source.clone()).name("in").sink(CollectSink::new());
-    let mut hand = Hand::begin(&env, &MemoryStorage::new());
-    for deletions in 1..=2 {
-        hand.trigger();
-        hand.run_all();
-        // The snapshot, then the metadata; what else waits are deletions.
-        for _ in 0..2 {
-            assert_eq!(hand.waiting(), deletions);
-            hand.work_on(deletions - 1);
-            hand.turn();
-        }
-        hand.run_all();
-    }
-    assert_eq!((hand.completed().map(|id| id.0), hand.waiting()), (Some(2), 2));
-    let taken = |hand: &Hand| hand.control.metrics().checkpoints.counts().total;
-    hand.pass(INTERVAL);
-    assert_eq!(taken(&hand), 2, "two wait for their deletions, and one checkpoint may be taken at a time");
-    hand.work_on(0);
-    hand.turn();
-    assert_eq!(taken(&hand), 3);
-    hand.settle();
-    assert_eq!(hand.completed().map(|id| id.0), Some(3));
-}
-
-/// RT-01: a job that is stopped leaves as many checkpoints as are to be retained, also when the deletion of older ones
-/// waited for its turn in the background.
-#[test]
-fn rt_01_a_stop_leaves_as_many_checkpoints_as_are_retained() {
-    let (disk, source, env) = (MemoryStorage::new(), Fed::new(10), env());
-    env.source(source.clone()).name("in").sink(CollectSink::new());
-    let mut hand = Hand::begin(&env, &disk);
-    hand.checkpoint();
-    hand.control.stop().unwrap();
-    hand.turn();
-    // Of the background work only what comes before the end is done: the snapshot and its metadata.
-    for _ in 0..2 {
-        hand.run_all();
-        assert_eq!(hand.waiting(), 1);
-        hand.work_on(0);
-        hand.turn();
-    }
-    hand.run_all();
-    hand.turn();
-    assert!(hand.is_over() && hand.waiting() == 1, "the deletion has not had its turn");
-    let job = std::path::PathBuf::from("/ck").join(millstream::JobId::of("by hand").to_string());
-    let left = disk.list(&job).unwrap();
-    let left = left.iter().filter(|entry| entry.name.to_string_lossy().starts_with("chk-")).count();
-    assert_eq!(left, 1);
-}
-
-/// A sink whose background work panics.
-#[derive(Clone)]
-struct Panicking;
-
-impl Sink for Panicking {
-    type In = u64;
-    type State = ();
-
-    fn open(&mut self, _: SinkContext, _: Vec<()>) -> Result<(), ConnectorError> {
-        Ok(())
-    }
-
-    fn write(&mut self, _: u64) -> Result<(), ConnectorError> {
-        Ok(())
-    }
-
-    fn pre_commit(&mut self, _: Epoch) -> Result<PreCommit<()>, ConnectorError> {
-        Ok(PreCommit { state: Vec::new(), work: Some(Box::new(|| panic!("on purpose"))) })
-    }
-
-    fn commit(&mut self, _: CheckpointId) -> Result<(), ConnectorError> {
-        Ok(())
-    }
+    assert_eq!(job.log.take(), "sink:3 sink:pre-commit-2 sink:commit-2");
+    assert_eq!(job.seen.take(), [1, 2, 3]);
 }
 
 /// A panic in a sink's background work fails the attempt at once, with its text, like one in a function.
@@ -353,12 +218,10 @@ impl Sink for Panicking {
 fn ms_070_a_panic_in_background_work_is_told() {
     let source = Fed::new(10);
     let env = env();
-    env.source(source.clone()).name("in").sink(Panicking);
+    env.source(source.clone()).name("in").sink(Discard::new(|_| Some(Box::new(|| panic!("on purpose")))));
     let mut hand = Hand::begin(&env, &MemoryStorage::new());
     hand.trigger();
-    hand.run_all();
-    hand.work();
-    hand.turn();
+    hand.acknowledge();
     assert_eq!(hand.control.metrics().restarts, 1, "at once, and not when the checkpoint is given up");
     assert_eq!(hand.control.metrics().state, JobState::Restarting);
 }

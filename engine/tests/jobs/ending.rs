@@ -1,18 +1,14 @@
 //! The end of a job: what comes before it is on record.
 
+use crate::set_up;
 use millstream::connector::{CollectSink, Collection};
 use millstream::storage::{DiskStorage, Storage, read_all};
 use millstream::{Class, Env, Error, JobId, JobState};
 use std::path::Path;
 use std::sync::mpsc::channel;
-use std::time::Duration;
 
 fn job(dir: &Path, sink: CollectSink<u64>) -> Env {
-    let env = Env::new();
-    env.configure(|s| {
-        s.checkpointing.interval = Some(Duration::from_secs(600));
-        s.checkpointing.dir = Some(dir.to_owned());
-    });
+    let env = set_up::env(dir);
     env.source(Collection::new(vec![1u64, 2, 3])).sink(sink);
     env
 }

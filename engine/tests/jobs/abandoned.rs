@@ -1,9 +1,10 @@
 //! A job that is abandoned while a subtask is in the middle of a step, or background work in the middle of its own.
 
+use crate::common::Discard;
+use crate::set_up::env;
 use millstream::connector::{CollectSink, channel};
 use millstream::runtime::Abandoned;
-use millstream::sink::{Epoch, PreCommit, SinkContext};
-use millstream::{CheckpointId, Class, ConnectorError, Env, Sink};
+use millstream::{Class, Env};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
@@ -14,20 +15,12 @@ use std::time::Duration;
 #[test]
 fn ruling_04_an_abandoned_job_is_over_when_its_last_step_is() {
     let dir = tempfile::tempdir().unwrap();
-    let env = || {
-        let env = Env::new();
-        env.configure(|settings| {
-            settings.checkpointing.interval = Some(Duration::from_secs(600));
-            settings.checkpointing.dir = Some(dir.path().to_owned());
-        });
-        env
-    };
     let ((entered, in_step), (never, pause)) = (mpsc::sync_channel(1), mpsc::channel::<()>());
     let pause = Arc::new(Mutex::new(pause));
     let (sender, source) = channel::<u64>(16);
     let left = Arc::new(AtomicBool::new(false));
     let leaves = left.clone();
-    let first = env();
+    let first = env(dir.path());
     let slow = first.source(source).filter(move |_| {
         entered.send(()).unwrap();
         // Nothing comes: the time passes within the step.
@@ -44,62 +37,32 @@ fn ruling_04_an_abandoned_job_is_over_when_its_last_step_is() {
     assert!(left.load(Ordering::Acquire), "the step was still under way");
     drop(never);
     // Nobody holds the lock any more.
-    let second = env();
+    let second = env(dir.path());
     second.source(channel::<u64>(1).1).sink(CollectSink::new());
     second.start("slow").unwrap().cancel().unwrap();
-}
-
-/// Makes a checkpoint's files durable in its own time.
-#[derive(Clone)]
-struct SlowToSync {
-    begun: mpsc::SyncSender<()>,
-    done: Arc<AtomicBool>,
-    /// Nothing ever comes: the time passes within the work.
-    never: Arc<Mutex<mpsc::Receiver<()>>>,
-}
-
-impl Sink for SlowToSync {
-    type In = u64;
-    type State = ();
-
-    fn open(&mut self, _: SinkContext, _: Vec<()>) -> Result<(), ConnectorError> {
-        Ok(())
-    }
-
-    fn write(&mut self, _: u64) -> Result<(), ConnectorError> {
-        Ok(())
-    }
-
-    fn pre_commit(&mut self, _: Epoch) -> Result<PreCommit<()>, ConnectorError> {
-        let own = self.clone();
-        let work = move || {
-            own.begun.send(()).unwrap();
-            let _ = own.never.lock().unwrap().recv_timeout(Duration::from_millis(300));
-            own.done.store(true, Ordering::Release);
-            Ok(())
-        };
-        Ok(PreCommit { state: Vec::new(), work: Some(Box::new(work)) })
-    }
-
-    fn commit(&mut self, _: CheckpointId) -> Result<(), ConnectorError> {
-        Ok(())
-    }
 }
 
 /// Ruling 4: so is background work, which would write into the directory of a checkpoint that the next start removes.
 #[test]
 fn ruling_04_an_abandoned_job_is_over_when_its_background_work_is() {
     let dir = tempfile::tempdir().unwrap();
-    let env = Env::new();
-    env.configure(|settings| {
-        settings.checkpointing.interval = Some(Duration::from_secs(600));
-        settings.checkpointing.dir = Some(dir.path().to_owned());
+    let env = env(dir.path());
+    let ((begun, in_work), (_never, pause)) = (mpsc::sync_channel(1), mpsc::channel::<()>());
+    let (pause, done) = (Arc::new(Mutex::new(pause)), Arc::new(AtomicBool::new(false)));
+    let is_done = done.clone();
+    // Makes a checkpoint's files durable in its own time.
+    let slow_to_sync = Discard::new(move |_| {
+        let (begun, pause, done) = (begun.clone(), pause.clone(), is_done.clone());
+        Some(Box::new(move || {
+            begun.send(()).unwrap();
+            // Nothing comes: the time passes within the work.
+            let _ = pause.lock().unwrap().recv_timeout(Duration::from_millis(300));
+            done.store(true, Ordering::Release);
+            Ok(())
+        }))
     });
-    let ((begun, in_work), (_never, never)) = (mpsc::sync_channel(1), mpsc::channel::<()>());
-    let done = Arc::new(AtomicBool::new(false));
-    let sink = SlowToSync { begun, done: done.clone(), never: Arc::new(Mutex::new(never)) };
     let (_sender, source) = channel::<u64>(16);
-    env.source(source).sink(sink);
+    env.source(source).sink(slow_to_sync);
     let job = env.start("slow").unwrap();
     let request = job.control().request_checkpoint(false).unwrap();
     in_work.recv().unwrap();

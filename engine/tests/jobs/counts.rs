@@ -1,10 +1,10 @@
 //! What a report says of a job that did not come to its end (ruling 29).
 
+use crate::set_up::env;
 use millstream::config::RestartKind;
 use millstream::connector::{FileSink, Sender, channel};
-use millstream::{Env, JobHandle, JobState};
+use millstream::{JobHandle, JobState};
 use std::path::Path;
-use std::time::Duration;
 
 /// Lines in visible files.
 fn visible(dir: &Path) -> u64 {
@@ -15,12 +15,8 @@ fn visible(dir: &Path) -> u64 {
 
 /// A job that writes what it is fed, two lines to a file.
 fn job(dir: &Path) -> (Sender<String>, JobHandle) {
-    let env = Env::new();
-    env.configure(|s| {
-        s.checkpointing.interval = Some(Duration::from_secs(600));
-        s.checkpointing.dir = Some(dir.join("checkpoints"));
-        s.restart.kind = RestartKind::None;
-    });
+    let env = env(&dir.join("checkpoints"));
+    env.configure(|settings| settings.restart.kind = RestartKind::None);
     let (feed, source) = channel::<String>(10);
     let lines = env.source(source).uid("source").map(|line| {
         assert_ne!(line, "panic");

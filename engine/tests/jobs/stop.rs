@@ -1,40 +1,13 @@
 //! The two ways to stop a job, and a stop whose final checkpoint fails.
 
+use crate::common::Discard;
+use crate::set_up::{self, checkpoint};
 use millstream::connector::{CollectSink, Sender, channel};
+use millstream::sink::DurableWork;
 use millstream::storage::{DiskStorage, remove_tree};
-use millstream::{CheckpointId, Class, ConnectorError, Env, Error, JobControl, JobState, Sink, sink};
+use millstream::{Class, ConnectorError, Env, Error, JobControl, JobState};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-
-/// A sink that cannot make its results durable where the job is to end.
-#[derive(Clone)]
-struct FullDisk;
-
-impl Sink for FullDisk {
-    type In = u64;
-    type State = u64;
-
-    fn open(&mut self, _: sink::SinkContext, _: Vec<u64>) -> Result<(), ConnectorError> {
-        Ok(())
-    }
-
-    fn write(&mut self, _: u64) -> Result<(), ConnectorError> {
-        Ok(())
-    }
-
-    fn pre_commit(&mut self, epoch: sink::Epoch) -> Result<sink::PreCommit<u64>, ConnectorError> {
-        let full =
-            || Err(ConnectorError::new(Class::Restart, "sync", "/out/part-0", "no space left on device"));
-        Ok(sink::PreCommit {
-            state: Vec::new(),
-            work: epoch.close.then(|| Box::new(full) as sink::DurableWork),
-        })
-    }
-
-    fn commit(&mut self, _: CheckpointId) -> Result<(), ConnectorError> {
-        Ok(())
-    }
-}
 
 /// MS-078: the stop says why it failed; that one failed checkpoint is more than the job tolerates is not a second end.
 #[test]
@@ -42,13 +15,13 @@ fn ms_078_a_stop_that_fails_ends_the_job_once_and_says_why() {
     let env = Env::new();
     env.configure(|s| s.checkpointing.interval = Some(Duration::from_secs(600)));
     let (_feed, source) = channel::<u64>(1);
-    env.source(source).sink(FullDisk);
+    // What it has written cannot be made durable where the job is to end.
+    let full = || Err(ConnectorError::new(Class::Restart, "sync", "/out/part-0", "no space left on device"));
+    env.source(source).sink(Discard::new(move |epoch| epoch.close.then(|| Box::new(full) as DurableWork)));
     let job = env.start("stop on a full disk").unwrap();
     let control = job.control();
-    // Taken as soon as all subtasks run; before that a stop is refused for another reason.
-    while job.checkpoint().is_err() {
-        std::thread::yield_now();
-    }
+    // Before all subtasks run a stop is refused for another reason.
+    checkpoint(&job);
     let error = job.stop().unwrap_err();
     let text = error.to_string();
     assert!(text.contains("no space left on device") && text.contains("/out/part-0"), "{text}");
@@ -59,11 +32,7 @@ fn ms_078_a_stop_that_fails_ends_the_job_once_and_says_why() {
 
 /// A job that goes on until it is stopped, with checkpoints in `dir`. The sender feeds it.
 fn open_end(dir: &Path) -> (Env, Sender<u64>, CollectSink<u64>) {
-    let env = Env::new();
-    env.configure(|s| {
-        s.checkpointing.interval = Some(Duration::from_secs(600));
-        s.checkpointing.dir = Some(dir.to_owned());
-    });
+    let env = set_up::env(dir);
     let (feed, source) = channel::<u64>(10);
     let sink = CollectSink::new();
     env.source(source).uid("source").sink(sink.clone()).uid("sink");
@@ -74,9 +43,7 @@ fn open_end(dir: &Path) -> (Env, Sender<u64>, CollectSink<u64>) {
 fn stopped(dir: &Path, stop: impl Fn(&JobControl) -> Result<(), Error>) -> PathBuf {
     let (env, _feed, _) = open_end(dir);
     let job = env.start("open").unwrap();
-    while job.checkpoint().is_err() {
-        std::thread::yield_now();
-    }
+    checkpoint(&job);
     stop(&job.control()).unwrap();
     let summary = job.wait().unwrap();
     assert_eq!(summary.state, JobState::Stopped);
@@ -95,9 +62,7 @@ fn ruling_03_04_a_stop_keeps_its_checkpoint_and_a_suspend_goes_on_in_its_line() 
         let job = env.start("open").unwrap();
         assert_eq!(job.start_line(), format!("resuming from {}", first.display()));
         // One more checkpoint, of which one is retained.
-        while job.checkpoint().is_err() {
-            std::thread::yield_now();
-        }
+        checkpoint(&job);
         let second = job.stop().unwrap().last_checkpoint.unwrap().path;
         assert_ne!(first, second);
         assert!(second.join("_metadata").exists());

@@ -1,0 +1,13 @@
+//! Whole jobs, on threads and as users run them.
+
+mod abandoned;
+#[path = "../common/mod.rs"]
+mod common;
+mod counts;
+mod early_end;
+mod ending;
+mod first;
+mod routing;
+mod set_up;
+mod stop;
+mod without_checkpoints;

@@ -123,8 +123,11 @@ impl CheckpointStore {
             return Err(error.into());
         }
         self.retained.push(id);
-        if self.lineage.reached.is_none() {
-            // A guard against what others delete: without it the checkpoint is as complete, and the next one tries again.
+        // Where older ones stay beside it they would be taken for the newest if others deleted this one; else its being gone
+        // shows by there being none at all.
+        if self.num_retained > 1 || self.lineage.reached.is_none() {
+            // Ahead of the permit, so that a start misses whatever a commit has followed. No more than a guard: without it
+            // the checkpoint is as complete, and the next one tries again.
             let _ = self.note_reached();
         }
         Ok(CommitPermit::mint(id))

@@ -48,8 +48,9 @@ pub struct Lineage {
     pub began: Began,
     /// How it ended.
     pub end: LineEnd,
-    /// A checkpoint of it that has been completed, if one has: not always the newest, but while the line is open the
-    /// newest that is there is never an older one, unless others have deleted it.
+    /// A checkpoint of it that has been completed, if one has: where several are retained the newest, or the one before it
+    /// if a crash came between its completion and this record. While the line is open the newest that is there is never an
+    /// older one, unless others have deleted it.
     pub reached: Option<CheckpointId>,
 }
 

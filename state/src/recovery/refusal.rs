@@ -68,8 +68,8 @@ impl Refusal {
             Self::Gone { dir, .. } => Parts::new(
                 "resume",
                 dir.display(),
-                "the checkpoint was completed, and neither it nor a newer one is there, so the job cannot go on where \
-                 it was",
+                "the checkpoint was completed, and neither its _metadata nor that of a newer one is there, so the job \
+                 cannot go on where it was",
             ),
             Self::DamagedNewest { cause, .. } | Self::DamagedOlder { cause, .. } | Self::Base { cause } => {
                 cause.parts()

@@ -95,10 +95,12 @@ fn ms_019_cut_longer_and_missing_files_are_named() {
     storage.remove(&chk(12).join("state-0-1")).unwrap();
     let error = refused(&storage, &StartFrom::Latest);
     assert!(error.to_string().contains("state-0-1"), "ER-22: {error}");
-    // Without `_metadata` it is an unfinished attempt, by definition.
+    // Without `_metadata` it is an unfinished attempt, and that this one was not is on record.
     let storage = three();
     storage.remove(&chk(12).join("_metadata")).unwrap();
-    assert_eq!(open(&storage, &StartFrom::Latest).unwrap().start().snapshot(), Some(&*chk(11)));
+    let error = refused(&storage, &StartFrom::Latest);
+    let StateError::Refused(Refusal::Gone { dir, older }) = error else { panic!("{error}") };
+    assert_eq!((dir, older), (chk(12), Some(chk(11))));
 }
 
 /// The one before is damaged as well: the hint names one that is intact.

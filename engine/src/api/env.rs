@@ -117,7 +117,7 @@ impl Env {
     /// # Errors
     /// The start is refused: nothing was created or deleted.
     pub fn start(&self, name: &str) -> Result<JobHandle, Error> {
-        let environment = self.real_environment()?;
+        let environment = self.real_environment(name)?;
         let Launched { supervisor, control, start } = self.launch(name, environment)?;
         tracing::info!(job = name, "{start}");
         let (sender, outcome) = bounded(1);
@@ -140,12 +140,14 @@ impl Env {
         runtime::launch(name, graph, &self.config.borrow(), environment, self.before_end.take())
     }
 
-    fn real_environment(&self) -> Result<Environment, Error> {
+    fn real_environment(&self, name: &str) -> Result<Environment, Error> {
         let config = self.config.borrow();
         let clock = Arc::new(SystemClock::new());
         let files: Arc<dyn Storage> = Arc::new(DiskStorage::new());
+        let holder = format!("pid {}", std::process::id());
         let memory = runtime::checkpoints_in_memory(&config);
         let checkpoints: Arc<dyn Storage> = if memory {
+            runtime::refuse_passing_over(&config, name, &holder, files.clone())?;
             if config.checkpointing.interval.is_some() {
                 match &config.checkpointing.dir {
                     None => tracing::warn!(
@@ -153,8 +155,8 @@ impl Env {
                     ),
                     Some(dir) => tracing::warn!(
                         dir = %dir.display(),
-                        "execution.checkpointing.storage is memory: checkpoints end with the process, and those in the \
-                         directory are not gone on from"
+                        "execution.checkpointing.storage is memory: checkpoints end with the process, and nothing is written \
+                         to the directory"
                     ),
                 }
             }
@@ -172,7 +174,7 @@ impl Env {
         );
         Ok(Environment {
             seed: u64::from(std::process::id()),
-            holder: format!("pid {}", std::process::id()),
+            holder,
             clock,
             files,
             checkpoints,

@@ -130,7 +130,7 @@ keys! {
     "execution.checkpointing.dir" ["state.checkpoints.dir"] = checkpointing.dir,
         "Directory of the checkpoints. The command line uses `checkpoints` in its home directory when it is not set.";
     "execution.checkpointing.storage" ["state.checkpoint-storage"] = checkpointing.storage,
-        "Where checkpoints are kept: in files, or in memory and gone with the process. By default files if there is a directory, else memory.";
+        "Where checkpoints are kept: in files, or in memory and gone with the process; then a job of which there are checkpoints in the directory is refused, unless it is to begin without state. By default files if there is a directory, else memory.";
     "execution.checkpointing.num-retained" ["state.checkpoints.num-retained"] = checkpointing.num_retained,
         "Completed checkpoints that are kept.",
         "at least 1" => |v| *v >= 1;

@@ -1,6 +1,6 @@
 //! From the configuration to what the parts of the runtime take.
 
-use crate::config::{CheckpointStorage, Settings};
+use crate::config::Settings;
 use crate::restart::RestartStrategy;
 use crate::task::TaskSettings;
 use millstream_state::checkpoint_store::{Retention, StartFrom};
@@ -28,11 +28,6 @@ pub(super) fn write_options(settings: &Settings) -> WriteOptions {
 /// What happens after a failure.
 pub(super) fn restart(settings: &Settings) -> RestartStrategy {
     RestartStrategy::of(&settings.restart, settings.checkpointing.interval.is_some())
-}
-
-/// Whether checkpoints stay in memory: asked for, or for want of a directory (ruling 7).
-pub(crate) fn checkpoints_in_memory(settings: &Settings) -> bool {
-    settings.checkpointing.dir.is_none() || settings.checkpointing.storage == Some(CheckpointStorage::Memory)
 }
 
 /// What the user asks the start to go on from.

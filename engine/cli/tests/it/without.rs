@@ -132,6 +132,30 @@ fn ms_019_a_damaged_checkpoint_refuses_a_run_without_checkpoints_too() {
     assert!(error.contains(&last), "{error}");
 }
 
+/// MS-020: nor does a run begin anew beside them because it keeps its own in memory.
+#[test]
+fn ms_020_checkpoints_in_files_refuse_a_run_that_keeps_its_own_in_memory() {
+    let (place, last) = suspended();
+    for run in [WITH, WITHOUT] {
+        let run = run.replace("run ", "run -D execution.checkpointing.storage=memory ");
+        for run in [run.clone(), run.replace("run ", &format!("run -s {last} "))] {
+            let before = place.everything();
+            let error = place.run(&run).refused();
+            assert!(
+                error.contains(&last) && error.contains("execution.checkpointing.storage=filesystem"),
+                "{error}"
+            );
+            assert_eq!(place.everything(), before);
+        }
+        place.run(&run.replace("run ", "run --fresh ").replace("--output out", "--output anew")).ends_well();
+    }
+    let mut twice = [expected(), expected()].concat();
+    twice.sort();
+    assert_eq!(place.sorted("anew"), twice);
+    place.run(WITH).ends_well();
+    assert_eq!(place.sorted("out"), expected(), "the job goes on from them as before");
+}
+
 /// MS-021: another job under the same name starts where the old one was; what has no state to go on with is listed.
 #[test]
 fn ms_021_operators_without_state_are_listed() {

@@ -1,14 +1,14 @@
 //! The coordinator: from inputs to actions.
 
+mod attempt;
 mod cause;
 mod onward;
+mod outcome;
 
 use crate::checkpoint::failure::{CheckpointFailure, Tolerance};
-use crate::checkpoint::message::{
-    AckMetrics, Action, CheckpointKind, Input, RequestKind, SubtaskId, Taken, TaskInfo, Ticket,
-};
+use crate::checkpoint::message::{Action, CheckpointKind, Input, RequestKind, SubtaskId, Taken, Ticket};
 use crate::checkpoint::pending::{Pending, Stage};
-use crate::checkpoint::plan::{Progress, Subtasks};
+use crate::checkpoint::plan::Subtasks;
 use crate::checkpoint::request::Requests;
 use crate::checkpoint::schedule::Schedule;
 use crate::checkpoint::statistics::CheckpointStatistics;
@@ -155,143 +155,6 @@ impl<A: Clone> Coordinator<A> {
         self.go_on(now, actions);
     }
 
-    fn started(&mut self, now: Moment, tasks: Vec<TaskInfo>, seed: u64, actions: &mut Vec<Action<A>>) {
-        let ended = std::mem::take(&mut self.ended_early);
-        self.attempt_ended(now, actions);
-        self.subtasks = Subtasks::new(tasks);
-        for subtask in ended {
-            self.subtasks.advance(subtask, Progress::Ended);
-        }
-        self.schedule = self.commits_by_checkpoint().then(|| Schedule::start(now, &self.config, seed));
-    }
-
-    /// CP-21: nothing of this attempt is waited for any more, except what may already be durable.
-    fn attempt_ended(&mut self, now: Moment, actions: &mut Vec<Action<A>>) {
-        self.subtasks = Subtasks::default();
-        self.ended_early.clear();
-        self.schedule = None;
-        self.final_retry = FinalRetry::default();
-        self.pending.iter_mut().for_each(Pending::orphan);
-        while let Some(at) = self.pending.iter().position(|p| p.stage != Stage::Storing) {
-            self.fail(now, at, CheckpointFailure::AttemptEnded, actions);
-        }
-        for ticket in self.requests.drain() {
-            actions.push(Action::Answer { ticket, result: Err(CheckpointFailure::AttemptEnded) });
-        }
-    }
-
-    fn tick(&mut self, now: Moment, actions: &mut Vec<Action<A>>) {
-        let expired = |p: &Pending<A>| p.stage == Stage::Acknowledging && now >= p.deadline;
-        while let Some(at) = self.pending.iter().position(expired) {
-            let missing = self.pending[at].missing().len();
-            self.abort(
-                now,
-                at,
-                CheckpointFailure::Expired { timeout: self.config.timeout, missing },
-                actions,
-            );
-        }
-        if let Some(schedule) = &mut self.schedule {
-            schedule.tick(now);
-        }
-    }
-
-    fn acknowledged(
-        &mut self,
-        now: Moment,
-        id: CheckpointId,
-        subtask: SubtaskId,
-        (payload, ended): (A, bool),
-        metrics: &AckMetrics,
-        actions: &mut Vec<Action<A>>,
-    ) {
-        let Some(at) = self.position(id) else {
-            actions.push(Action::Discard { id, payloads: vec![payload] });
-            return;
-        };
-        let pending = &mut self.pending[at];
-        if pending.has(subtask) {
-            // The same snapshot again (CP-25): what it refers to is in use.
-            return;
-        }
-        match pending.acknowledge(subtask, payload, ended) {
-            Ok(()) => self.statistics.acknowledged(now, id, metrics),
-            Err(payload) => actions.push(Action::Discard { id, payloads: vec![payload] }),
-        }
-    }
-
-    /// A decline comes too late for a checkpoint that has all its acknowledgements.
-    fn declined(
-        &mut self,
-        now: Moment,
-        id: CheckpointId,
-        failure: CheckpointFailure,
-        actions: &mut Vec<Action<A>>,
-    ) {
-        let declinable = |at: &usize| self.pending[*at].stage == Stage::Acknowledging;
-        if let Some(at) = self.position(id).filter(declinable) {
-            self.abort(now, at, failure, actions);
-        }
-    }
-
-    /// No barrier may come to this subtask any more, so it is triggered directly for whatever still misses it. If it
-    /// has seen the barrier after all, and its acknowledgement is under way, it ignores the trigger (BR-10).
-    fn end_of_data(&mut self, subtask: SubtaskId, actions: &mut Vec<Action<A>>) {
-        if self.subtasks.is_empty() {
-            self.ended_early.insert(subtask);
-        }
-        if !self.subtasks.advance(subtask, Progress::Ended) {
-            return;
-        }
-        for pending in &mut self.pending {
-            if pending.trigger_directly(subtask) {
-                actions.push(Action::Trigger { barrier: pending.barrier, subtasks: vec![subtask] });
-            }
-        }
-    }
-
-    /// A subtask that was released owes nothing to any pending checkpoint. One that ends on its own takes its
-    /// snapshot with it.
-    fn finished(&mut self, now: Moment, subtask: SubtaskId, actions: &mut Vec<Action<A>>) {
-        if !self.subtasks.advance(subtask, Progress::Finished) {
-            return;
-        }
-        while let Some(at) = self.pending.iter().position(|p| p.missing().contains(&subtask)) {
-            self.abort(now, at, CheckpointFailure::TaskClosing { subtask }, actions);
-        }
-    }
-
-    fn stored(&mut self, now: Moment, id: CheckpointId, actions: &mut Vec<Action<A>>) {
-        let Some(at) = self.position(id).filter(|at| self.pending[*at].stage == Stage::Storing) else {
-            return;
-        };
-        let pending = self.pending.remove(at);
-        while self.pending.first().is_some_and(|older| older.id() < id) {
-            self.abort(now, 0, CheckpointFailure::Subsumed { by: id }, actions);
-        }
-        self.latest = Some(id);
-        self.tolerance.succeeded(id);
-        self.statistics.completed(id);
-        if let Some(schedule) = &mut self.schedule {
-            schedule.completed(now);
-        }
-        for subtask in pending.covers() {
-            self.subtasks.advance(subtask, Progress::Covered);
-        }
-        let alive = |s: &SubtaskId| self.subtasks.progress(*s).is_some_and(|p| p < Progress::Finished);
-        let subtasks = pending.notify.iter().copied().filter(alive).collect();
-        actions.push(Action::Complete { id, subtasks });
-        for ticket in pending.tickets {
-            actions.push(Action::Answer { ticket, result: Ok(Taken::Completed(id)) });
-        }
-    }
-
-    fn store_failed(&mut self, now: Moment, id: CheckpointId, cause: String, actions: &mut Vec<Action<A>>) {
-        if let Some(at) = self.position(id).filter(|at| self.pending[*at].stage == Stage::Storing) {
-            self.abort(now, at, CheckpointFailure::Store { cause }, actions);
-        }
-    }
-
     fn request(&mut self, ticket: Ticket, kind: RequestKind, actions: &mut Vec<Action<A>>) {
         let limit = Requests::LIMIT;
         let result = match kind {
@@ -318,38 +181,6 @@ impl<A: Clone> Coordinator<A> {
         };
         if let Some(result) = result {
             actions.push(Action::Answer { ticket, result });
-        }
-    }
-
-    /// Ends a pending checkpoint that will not complete, and the attempt when that was one failure too many.
-    fn abort(&mut self, now: Moment, at: usize, failure: CheckpointFailure, actions: &mut Vec<Action<A>>) {
-        let (id, last) = (self.pending[at].id(), self.pending[at].barrier.last);
-        self.fail(now, at, failure.clone(), actions);
-        if last {
-            self.final_retry.failed(now);
-        }
-        if self.schedule.is_none() {
-            // Between attempts a failure is a side effect of the one that ended the last (CP-19).
-            return;
-        }
-        if let Some(reason) = self.tolerance.failed(id, &failure) {
-            actions.push(Action::FailJob { reason });
-            self.attempt_ended(now, actions);
-        }
-    }
-
-    fn fail(&mut self, now: Moment, at: usize, failure: CheckpointFailure, actions: &mut Vec<Action<A>>) {
-        let mut pending = self.pending.remove(at);
-        let id = pending.id();
-        self.statistics.failed(now, id, failure.clone());
-        let subtasks = std::mem::take(&mut pending.notify);
-        actions.push(Action::Abort { id, failure: failure.clone(), subtasks, latest: self.latest });
-        for ticket in std::mem::take(&mut pending.tickets) {
-            actions.push(Action::Answer { ticket, result: Err(failure.clone()) });
-        }
-        let payloads = pending.payloads();
-        if !payloads.is_empty() {
-            actions.push(Action::Discard { id, payloads });
         }
     }
 

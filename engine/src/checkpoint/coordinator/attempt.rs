@@ -1,0 +1,70 @@
+//! The subtasks of an attempt: they begin, come to their ends, and are gone.
+
+use super::Coordinator;
+use super::cause::FinalRetry;
+use crate::checkpoint::failure::CheckpointFailure;
+use crate::checkpoint::message::{Action, SubtaskId, TaskInfo};
+use crate::checkpoint::pending::{Pending, Stage};
+use crate::checkpoint::plan::{Progress, Subtasks};
+use crate::checkpoint::schedule::Schedule;
+use millstream_io::clock::Moment;
+
+impl<A: Clone> Coordinator<A> {
+    pub(super) fn started(
+        &mut self,
+        now: Moment,
+        tasks: Vec<TaskInfo>,
+        seed: u64,
+        actions: &mut Vec<Action<A>>,
+    ) {
+        let ended = std::mem::take(&mut self.ended_early);
+        self.attempt_ended(now, actions);
+        self.subtasks = Subtasks::new(tasks);
+        for subtask in ended {
+            self.subtasks.advance(subtask, Progress::Ended);
+        }
+        self.schedule = self.commits_by_checkpoint().then(|| Schedule::start(now, &self.config, seed));
+    }
+
+    /// CP-21: nothing of this attempt is waited for any more, except what may already be durable.
+    pub(super) fn attempt_ended(&mut self, now: Moment, actions: &mut Vec<Action<A>>) {
+        self.subtasks = Subtasks::default();
+        self.ended_early.clear();
+        self.schedule = None;
+        self.final_retry = FinalRetry::default();
+        self.pending.iter_mut().for_each(Pending::orphan);
+        while let Some(at) = self.pending.iter().position(|p| p.stage != Stage::Storing) {
+            self.fail(now, at, CheckpointFailure::AttemptEnded, actions);
+        }
+        for ticket in self.requests.drain() {
+            actions.push(Action::Answer { ticket, result: Err(CheckpointFailure::AttemptEnded) });
+        }
+    }
+
+    /// No barrier may come to this subtask any more, so it is triggered directly for whatever still misses it. If it
+    /// has seen the barrier after all, and its acknowledgement is under way, it ignores the trigger (BR-10).
+    pub(super) fn end_of_data(&mut self, subtask: SubtaskId, actions: &mut Vec<Action<A>>) {
+        if self.subtasks.is_empty() {
+            self.ended_early.insert(subtask);
+        }
+        if !self.subtasks.advance(subtask, Progress::Ended) {
+            return;
+        }
+        for pending in &mut self.pending {
+            if pending.trigger_directly(subtask) {
+                actions.push(Action::Trigger { barrier: pending.barrier, subtasks: vec![subtask] });
+            }
+        }
+    }
+
+    /// A subtask that was released owes nothing to any pending checkpoint. One that ends on its own takes its
+    /// snapshot with it.
+    pub(super) fn finished(&mut self, now: Moment, subtask: SubtaskId, actions: &mut Vec<Action<A>>) {
+        if !self.subtasks.advance(subtask, Progress::Finished) {
+            return;
+        }
+        while let Some(at) = self.pending.iter().position(|p| p.missing().contains(&subtask)) {
+            self.abort(now, at, CheckpointFailure::TaskClosing { subtask }, actions);
+        }
+    }
+}

@@ -1,5 +1,8 @@
 //! One simulated process: a job from its start to its end or its death.
 
+mod ended;
+mod slow;
+
 use crate::clock::VirtualClock;
 use crate::driver::{Cells, SimulationDriver};
 use crate::faults::{Death, Fate};
@@ -9,56 +12,22 @@ use crate::report::Violation;
 use crate::rng::Rng;
 use crate::trace;
 use millstream::runtime::{Abandoned, Environment, Launched, Stepped, Supervisor, Turn};
-use millstream::{CheckpointRequest, Clock, Env, Error, JobControl, Summary};
+use millstream::{CheckpointRequest, Clock, Env, JobControl};
 use millstream_io::executor::StepExecutor;
 use millstream_io::storage::Storage;
-use millstream_io::storage::fault::{Crash, Fault, FaultStorage, Op};
+use millstream_io::storage::fault::{Crash, FaultStorage};
 use millstream_state::metadata::METADATA_FILE;
+use slow::Slow;
 use std::sync::Arc;
 use std::time::Duration;
+
+pub(crate) use ended::{Ended, Left};
 
 /// Deaths that are set down instead of drawn: one for each process, at these storage operations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script {
     pub deaths: Vec<(u64, Crash)>,
     pub power_cut: bool,
-}
-
-/// How a process ended.
-pub(crate) enum Ended {
-    /// The job did, or was stopped or cancelled.
-    Orderly(Box<Summary>),
-    /// The job failed.
-    Failed(Error),
-    /// Its handle was dropped.
-    Abandoned,
-    /// It died, in this storage operation or between two steps.
-    Died(Option<(Op, Crash)>),
-}
-
-impl std::fmt::Display for Ended {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Orderly(summary) => write!(f, "ended {}", summary.state),
-            Self::Failed(error) => write!(f, "ended: {error}"),
-            Self::Abandoned => f.write_str("abandoned"),
-            Self::Died(Some((op, how))) => write!(f, "died in {} ({how:?})", op.name()),
-            Self::Died(None) => f.write_str("died between steps"),
-        }
-    }
-}
-
-/// A process's end, and what it leaves.
-pub(crate) struct Left {
-    pub ended: Ended,
-    pub operations: u64,
-    pub steps: u64,
-    pub checkpoints: u64,
-    pub restarts: u64,
-    /// What failed in storage.
-    pub failures: Vec<(Op, Fault)>,
-    /// What was asked of it and done to it.
-    pub told: Vec<Order>,
 }
 
 /// The name of every simulated job.
@@ -69,29 +38,6 @@ const STEPS: u64 = 1_000_000;
 
 /// Steps after which a process that gets nowhere, for its settings may be such that it never does, is killed.
 const PATIENCE: u64 = 8_000;
-
-/// Who gets a turn less often than the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Slow {
-    Nobody,
-    Cell(usize),
-    Background,
-    Supervisor,
-}
-
-impl Slow {
-    fn draw(rng: &mut Rng) -> Self {
-        match rng.below(8) {
-            0..=3 => Self::Nobody,
-            4..=5 => Self::Cell(rng.below(6)),
-            6 => Self::Background,
-            _ => Self::Supervisor,
-        }
-    }
-}
-
-/// One in so many of its turns it takes.
-const SLOWNESS: usize = 12;
 
 struct Process<'a> {
     clock: Arc<VirtualClock>,
@@ -224,7 +170,7 @@ impl Process<'_> {
             let cells = self.cells.lock().len();
             let work = self.executor.len();
             let choice = self.rng.below(cells + work + 1);
-            if self.passes_over(choice, cells, work) {
+            if self.slow.passes_over(choice, cells, work, self.rng) {
                 continue;
             }
             if choice < cells {
@@ -266,16 +212,6 @@ impl Process<'_> {
             Err(error) if error.cause().is::<Abandoned>() => Ended::Abandoned,
             Err(error) => Ended::Failed(error),
         })
-    }
-
-    fn passes_over(&mut self, choice: usize, cells: usize, work: usize) -> bool {
-        let slow = match self.slow {
-            Slow::Nobody => false,
-            Slow::Cell(slow) => choice == slow && choice < cells,
-            Slow::Background => (cells..cells + work).contains(&choice),
-            Slow::Supervisor => choice == cells + work,
-        };
-        slow && !self.rng.one_in(SLOWNESS)
     }
 
     /// Gives the orders that are due.

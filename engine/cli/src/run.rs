@@ -15,6 +15,7 @@ use crate::summary::{Summary, last_path, written};
 use crate::supervise::{Ended, Event, Watched, supervise};
 use crate::{launch, log};
 use millstream::config::{Config, ConfigError, Origin};
+use millstream::runtime::Abandoned;
 use millstream::{Env, JobHandle, JobId, JobState};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -180,20 +181,22 @@ fn watch(
     let posted = Arc::clone(&outcome);
     waiter
         .spawn(move || {
-            let ended = match handle.wait() {
+            let event = match handle.wait() {
                 Ok(summary) => {
-                    let ended = ended(&summary);
                     waited.end.post(Ok((summary.state, last_path(&summary))));
+                    let ended = ended(&summary);
                     *posted.lock().unwrap_or_else(PoisonError::into_inner) = Some(written(&summary));
-                    ended
+                    Event::Ended(ended)
                 }
+                // Who had it abandoned says why.
+                Err(error) if error.cause().is::<Abandoned>() => Event::Abandoned,
                 Err(error) => {
                     waited.end.post(Err(fault(&error)));
-                    Ended::Failed(Failure { code: FAILED, ..failed(&error) })
+                    Event::Ended(Ended::Failed(Failure { code: FAILED, ..failed(&error) }))
                 }
             };
             // Nobody watches any more when the grace is over.
-            let _ = sender.send(Event::Ended(ended));
+            let _ = sender.send(event);
         })
         .map_err(|error| Failure::failed("start thread", "process", error))?;
     let watched: Arc<dyn Watched> = Arc::clone(job) as _;

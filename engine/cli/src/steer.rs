@@ -193,6 +193,11 @@ impl Watched for Steered {
         let _ = self.control.stop();
     }
 
+    fn abandon(&self) {
+        // As above.
+        let _ = self.control.abandon();
+    }
+
     fn seen(&self) -> Seen {
         let metrics = self.control.metrics();
         let now = crate::app::now_ms();

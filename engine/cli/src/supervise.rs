@@ -32,12 +32,17 @@ pub enum Event {
     Finishing(Box<Ending>, Sender<Failure>),
     /// It ended.
     Ended(Ended),
+    /// It ended as a crash does, because it had not ended in time.
+    Abandoned,
 }
 
 /// A job that is watched.
 pub trait Watched: Send + Sync {
     /// Begins to suspend: a final checkpoint, then the end. Does not wait for it.
     fn suspend(&self);
+
+    /// Begins to end as a crash does. Does not wait for it.
+    fn abandon(&self);
 
     /// What the progress line shows.
     fn seen(&self) -> Seen;
@@ -46,8 +51,12 @@ pub trait Watched: Send + Sync {
 /// How often the progress line is written.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Watches a job until it ends, or until it has had `grace` to do so after a signal or a client has asked for it.
-/// `conclude` does what belongs to the end of a job that has finished, puts it on record, and leaves the process.
+/// How long a job that has not ended in time has for its present steps: what they commit belongs to the figures of the
+/// run. A step that takes longer, in a user's function most likely, is left where it is.
+const LAST_STEP: Duration = Duration::from_secs(2);
+
+/// Watches a job until it ends, or until it has had `grace` to do so after a signal or a client has asked for it; then it
+/// is abandoned, so that nothing more becomes visible behind the figures of the run. `conclude` does what belongs to the end of a job that has finished, puts it on record, and leaves the process.
 ///
 /// # Errors
 /// The grace is over.
@@ -61,6 +70,8 @@ pub fn supervise(
     let begun = Instant::now();
     // When the end is due, and who asked for it first.
     let mut deadline: Option<(Instant, &str)> = None;
+    // What to say of a job that has not ended in time, and is about to be left.
+    let mut late: Option<Failure> = None;
     loop {
         let left = deadline.map_or(TICK, |(due, _)| due.saturating_duration_since(Instant::now()).min(TICK));
         match events.recv_timeout(left) {
@@ -68,6 +79,7 @@ pub fn supervise(
                 progress.clear();
                 return Ok(ended);
             }
+            Ok(Event::Abandoned) => break,
             Ok(Event::Finishing(ending, answer)) => {
                 progress.clear();
                 let Err(failure) = conclude(*ending);
@@ -84,19 +96,27 @@ pub fn supervise(
                 deadline = deadline.or_else(|| Some((Instant::now().checked_add(grace)?, verb)));
             }
             Err(RecvTimeoutError::Timeout) => progress.show(begun.elapsed(), job.seen()),
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(Failure::failed("watch", "job", "it ended without a word"));
-            }
+            Err(RecvTimeoutError::Disconnected) => break,
         }
         if let Some((due, verb)) = deadline
             && Instant::now() >= due
         {
             progress.clear();
-            let grace = duration(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
-            let cause = format!("not done within {grace}; the checkpoints that completed are kept");
-            return Err(Failure::failed(verb, "job", cause).hint("--grace allows more time"));
+            if late.is_some() {
+                break;
+            }
+            job.abandon();
+            late = Some(not_done(verb, grace));
+            deadline = Some((Instant::now() + LAST_STEP, verb));
         }
     }
+    Err(late.unwrap_or_else(|| Failure::failed("watch", "job", "it ended without a word")))
+}
+
+fn not_done(verb: &str, grace: Duration) -> Failure {
+    let grace = duration(u64::try_from(grace.as_millis()).unwrap_or(u64::MAX));
+    let cause = format!("not done within {grace}; the checkpoints that completed are kept");
+    Failure::failed(verb, "job", cause).hint("--grace allows more time")
 }
 
 #[cfg(test)]
@@ -114,6 +134,8 @@ mod tests {
                 sender.send(Event::Ended(ended)).unwrap();
             }
         }
+
+        fn abandon(&self) {}
 
         fn seen(&self) -> Seen {
             Seen::default()
@@ -153,6 +175,37 @@ mod tests {
         assert_eq!(failure.code, 1);
         assert!(failure.cause.contains("20ms"), "{failure}");
         drop(sender);
+    }
+
+    /// A job that ends as told when it is abandoned, and not before.
+    struct Slow(Mutex<Option<(Sender<Event>, Event)>>);
+
+    impl Watched for Slow {
+        fn suspend(&self) {}
+
+        fn abandon(&self) {
+            let (sender, event) = self.0.lock().unwrap().take().unwrap();
+            sender.send(event).unwrap();
+        }
+
+        fn seen(&self) -> Seen {
+            Seen::default()
+        }
+    }
+
+    /// Ruling 4: what a late job does in its last steps is waited for, since it belongs to what the run reports.
+    #[test]
+    fn ruling_04_a_job_that_is_late_is_abandoned_and_its_last_steps_are_waited_for() {
+        let supervised = |event| {
+            let (sender, events) = channel();
+            sender.send(Event::Signal(15)).unwrap();
+            let job: Arc<dyn Watched> = Arc::new(Slow(Mutex::new(Some((sender, event)))));
+            supervise(&job, &events, SECOND / 50, &mut nothing)
+        };
+        let late = supervised(Event::Abandoned).unwrap_err();
+        assert_eq!((late.code, &*late.what), (1, "suspend"));
+        let stopped = Ended::Stopped(Some("/ck/chk-9".to_owned()));
+        assert_eq!(supervised(Event::Ended(stopped.clone())).unwrap(), stopped, "it was done all the same");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The ends of a job.
 
 use super::JobState;
+use super::board::Board;
 use super::ending::{Abandoned, Ending, warn_left};
 use super::handle::not_taken;
 use super::summary::{CheckpointInfo, Summary};
@@ -9,7 +10,9 @@ use crate::checkpoint::CheckpointFailure;
 use crate::error::{Error, caught};
 use millstream_io::error::Class;
 use millstream_io::id::CheckpointId;
+use millstream_state::CheckpointStore;
 use millstream_state::checkpoint_store::{JobEnd, Restored};
+use millstream_state::metadata::LineCounters;
 use std::time::Duration;
 
 /// How long background work may go on behind the end of a job: what it still writes is in the way of the next start, and
@@ -94,8 +97,13 @@ impl Supervisor {
         self.attempt = None;
         self.parts.shared.executor.settle(BACKGROUND);
         if let Some(store) = &self.parts.store {
-            store.lock().release();
+            let mut store = store.lock();
+            if let Some(newest) = post_newest(&self.parts.board, &store) {
+                self.completed = newest;
+            }
+            store.release();
         }
+        self.fall_back();
         let error = Error::new(Class::Restart, "job", self.parts.name.clone(), Abandoned);
         self.answer_all(&CheckpointFailure::AttemptEnded);
         self.settle(Err(error));
@@ -169,12 +177,7 @@ impl Supervisor {
         if let Err(error) = store.subsume() {
             tracing::warn!(job = %self.parts.name, %error, "cleaning up checkpoints failed");
         }
-        // One that was being stored may have become the newest, unheard of, and have superseded the one that is told of.
-        if store.retained().is_empty() {
-            self.parts.board.post(|posted| posted.last_checkpoint = None);
-        } else if let Ok(Some(newest)) = store.latest() {
-            self.parts.board.post(|posted| posted.last_checkpoint = Some(info_of(newest)));
-        }
+        let _ = post_newest(&self.parts.board, &store);
         recorded
     }
 
@@ -199,6 +202,19 @@ impl Supervisor {
             duration: self.now().saturating_sub(self.started),
         }
     }
+}
+
+/// Tells of the newest checkpoint that is there: one that was being stored may have become it, unheard of, and have
+/// superseded the one that is told of. Gives what the line had counted there.
+fn post_newest(board: &Board, store: &CheckpointStore) -> Option<LineCounters> {
+    if store.retained().is_empty() {
+        board.post(|posted| posted.last_checkpoint = None);
+        return None;
+    }
+    let newest = store.latest().ok().flatten()?;
+    let counters = newest.metadata.counters;
+    board.post(|posted| posted.last_checkpoint = Some(info_of(newest)));
+    Some(counters)
 }
 
 fn info_of(checkpoint: Restored) -> CheckpointInfo {

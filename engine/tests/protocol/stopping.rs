@@ -256,3 +256,29 @@ fn a_cancelled_job_reports_the_checkpoint_that_is_there() {
     assert_eq!(told.id.0, 2);
     assert!(disk.open(&told.path.join("_metadata")).is_ok());
 }
+
+/// Ruling 4: so does one that is abandoned because it has not ended in time, and its records count as of that one.
+#[test]
+fn ruling_04_an_abandoned_job_reports_the_checkpoint_that_is_there() {
+    let (disk, source, log) = (storage(), Fed::new(5), Log::default());
+    let (sink, _) = Logged::new(&log);
+    let mut hand = Hand::begin(&job(&source, &sink), &disk);
+    source.allow(2);
+    hand.run_all();
+    assert_eq!(hand.checkpoint().0, 1);
+    source.allow(4);
+    hand.run_all();
+    hand.trigger();
+    hand.run_all();
+    hand.work();
+    hand.turn();
+    hand.control.abandon().unwrap();
+    // As above; what is durable is not committed any more.
+    hand.work();
+    hand.turn();
+    let control = hand.control.clone();
+    assert!(hand.outcome().is_err());
+    let told = control.metrics();
+    assert_eq!(told.last_checkpoint.map(|last| last.id.0), Some(2));
+    assert_eq!((told.records_in, told.records_out), (4, 2));
+}

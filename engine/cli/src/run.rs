@@ -17,6 +17,7 @@ use crate::{launch, log};
 use millstream::config::{Config, ConfigError, Origin};
 use millstream::runtime::Abandoned;
 use millstream::{Env, JobHandle, JobId, JobState};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -146,7 +147,8 @@ fn start_and_watch(
         job_id: job_id.clone(),
         parallelism: config.pipeline.parallelism,
         start_ms,
-        checkpoints,
+        // The engine has made it, and shows it as it is found from everywhere: so do we.
+        checkpoints: fs::canonicalize(&checkpoints).unwrap_or(checkpoints),
         checkpointing,
         watch: sender.clone(),
         end: End::default(),

@@ -23,7 +23,7 @@ pub(crate) struct Steered {
     pub parallelism: u32,
     /// When it was started, in ms since the epoch: where the engine's moments count from.
     pub start_ms: u64,
-    /// Directory of the checkpoints of all jobs.
+    /// Directory of the checkpoints of all jobs, absolute.
     pub checkpoints: PathBuf,
     /// Whether checkpoints are taken.
     pub checkpointing: bool,

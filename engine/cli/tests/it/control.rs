@@ -81,6 +81,28 @@ fn a_checkpoint_is_taken_when_asked_for_and_found_in_the_history() {
     child.wait_with_output().unwrap();
 }
 
+/// A checkpoint has one path, wherever it is told of, and however its directory was given.
+#[test]
+fn a_checkpoint_in_a_relative_directory_is_shown_with_one_absolute_path() {
+    let place = place();
+    fs::create_dir(place.path("disk")).unwrap();
+    std::os::unix::fs::symlink("disk", place.path("link")).unwrap();
+    let options = "-D execution.checkpointing.interval=1h -D execution.checkpointing.dir=link/ck";
+    let child = place.start(&endless(options));
+    place.job(|job| job["state"] == "RUNNING");
+    let taken = place.run("checkpoint running").ends_well().stdout;
+    let listed = place.job(checkpointed);
+    let shown = place.run("checkpoints running --json").ends_well().stdout;
+    let shown: Value = serde_json::from_str(&shown).unwrap();
+    let disk = fs::canonicalize(place.path("disk")).unwrap();
+    let path = disk.join("ck").join(listed["job_id"].as_str().unwrap()).join("chk-1");
+    let told = [taken.trim(), listed["last_checkpoint"]["path"].as_str().unwrap()];
+    assert_eq!([path.to_str().unwrap(); 2], told);
+    assert_eq!(shown["history"][0]["path"].as_str(), path.to_str());
+    send(&child, "TERM");
+    child.wait_with_output().unwrap();
+}
+
 #[test]
 fn without_an_interval_a_checkpoint_is_refused_naming_the_key() {
     let place = place();

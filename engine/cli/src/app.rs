@@ -65,9 +65,11 @@ impl Program<'_> {
 
     /// Every verb but `run`.
     fn steer(&self, args: &[OsString]) -> Result<ExitCode, BuildError> {
-        let command = Cli::command().name(self.name().to_owned()).bin_name(self.name().to_owned());
-        let matches = command.try_get_matches_from(args).map_err(|error| self.said(&error, ""))?;
-        let cli = Cli::from_arg_matches(&matches).map_err(|error| self.said(&error, ""))?;
+        let command = self.command();
+        let verb = args.get(1).and_then(|verb| command.find_subcommand(verb)).map(Command::get_name);
+        let verb = verb.map_or_else(String::new, |verb| format!(" {verb}"));
+        let matches = command.try_get_matches_from(args).map_err(|error| self.said(&error, &verb))?;
+        let cli = Cli::from_arg_matches(&matches).map_err(|error| self.said(&error, &verb))?;
         let home = Home::new(&Surroundings::of_process());
         match cli.verb {
             Verb::Jobs => self.list_jobs()?,
@@ -80,6 +82,17 @@ impl Program<'_> {
             Verb::Run(_) => return Ok(ExitCode::SUCCESS),
         }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// The whole command line as clap knows it.
+    fn command(&self) -> Command {
+        let command = Cli::command().name(self.name().to_owned()).bin_name(self.name().to_owned());
+        match self {
+            Self::Millstream => command,
+            Self::Own { .. } => command.mut_subcommand("jobs", |jobs| {
+                jobs.about("Print the name of the job that this program runs")
+            }),
+        }
     }
 
     fn list_jobs(&self) -> Result<(), Failure> {

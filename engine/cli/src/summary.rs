@@ -59,7 +59,10 @@ impl Summary {
         let dir = target.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
         match dir.metadata() {
             Ok(found) if found.is_dir() => {}
-            Ok(_) => return Err(refused("its directory is none".to_owned())),
+            Ok(_) => {
+                return Err(refused(format!("{} is not a directory", dir.display()))
+                    .hint("name a file in a directory that is there"));
+            }
             Err(error) => return Err(refused(error.to_string())),
         }
         rustix::fs::access(dir, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| {
@@ -170,10 +173,16 @@ pub(crate) mod tests {
         let dir = tempfile::tempdir().unwrap();
         Summary::check(&dir.path().join("s.json")).unwrap();
         Summary::check(Path::new("s.json")).unwrap();
-        for bad in [dir.path().to_owned(), dir.path().join("none/s.json")] {
-            assert_eq!(Summary::check(&bad).unwrap_err().code, 2);
+        fs::write(dir.path().join("file"), "").unwrap();
+        for (bad, cause) in [
+            ("", "it is a directory"),
+            ("none/s.json", "No such file"),
+            ("file/s.json", "file is not a directory"),
+        ] {
+            let refused = Summary::check(&dir.path().join(bad)).unwrap_err();
+            assert!(refused.code == 2 && refused.cause.contains(cause), "{refused}");
         }
-        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     /// A device or a pipe is not replaced by a file, and a link stays one.

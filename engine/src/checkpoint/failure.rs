@@ -101,7 +101,7 @@ pub enum CheckpointFailure {
         limit: usize,
     },
     /// The job takes no checkpoints (ruling 7).
-    #[error("checkpointing is off: set execution.checkpointing.interval")]
+    #[error("checkpointing is off: execution.checkpointing.interval is not set")]
     CheckpointingOff,
 }
 

@@ -109,11 +109,13 @@ impl Supervisor {
             return;
         }
         let committing = self.attempt.as_ref().is_some_and(Attempt::is_committing);
+        // With the attempt ends a stop whose checkpoint is not complete, for this reason, and then the job.
+        self.failure = Some(error);
         self.halt();
-        // With the attempt ends a stop whose checkpoint is not complete, and then the job.
         if self.outcome.is_some() {
             return;
         }
+        let Some(error) = self.failure.take() else { return };
         self.fall_back();
         if let Some(id) = self.stopped_at {
             return self.stop_not_committed(id, &error);

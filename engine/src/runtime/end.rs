@@ -3,7 +3,6 @@
 use super::JobState;
 use super::board::Board;
 use super::ending::{Abandoned, Ending, warn_left};
-use super::handle::not_taken;
 use super::summary::{CheckpointInfo, Summary};
 use super::supervisor::Supervisor;
 use crate::checkpoint::CheckpointFailure;
@@ -67,8 +66,15 @@ impl Supervisor {
 
     /// The final checkpoint of a stop has failed: the job goes on from its last good one at the next start (MS-078).
     pub(super) fn stop_failed(&mut self, failure: &CheckpointFailure) {
-        let error = not_taken(&self.parts.name, failure)
-            .with_hint("the job can be started again from its newest completed checkpoint");
+        let cause = match (failure, self.failure.take()) {
+            (CheckpointFailure::AttemptEnded, Some(error)) => {
+                format!("the job failed before its final checkpoint was complete: {error}")
+            }
+            _ => format!("the final checkpoint failed: {failure}"),
+        };
+        let error = Error::new(Class::Restart, "stop", &*self.parts.name, cause).with_hint(
+            "once this is mended, start the job again: it goes on from its newest completed checkpoint",
+        );
         self.end(JobState::Failed, Some(error));
     }
 
@@ -124,8 +130,11 @@ impl Supervisor {
         self.enter(state);
         let recorded = match state {
             JobState::Finished => self.finish(),
-            JobState::Canceled => self.record(&JobEnd::Canceled),
-            JobState::Stopped => self.record(&self.stopped()),
+            JobState::Canceled => {
+                let recorded = self.record(&JobEnd::Canceled);
+                self.cancelled_all_the_same(recorded)
+            }
+            JobState::Stopped => self.record(&self.stopped()).map_err(|error| self.stop_not_recorded(&error)),
             _ => self.record(&JobEnd::Failed),
         };
         // The first error is the one to report; what could not be recorded is as it was.
@@ -157,6 +166,28 @@ impl Supervisor {
         };
         self.parts.board.post(|posted| posted.last_checkpoint = None);
         Ok(())
+    }
+
+    /// A job that was to end has ended, whether that can be put on record or not (ruling 4): its checkpoints then stay.
+    fn cancelled_all_the_same(&self, recorded: Result<(), Error>) -> Result<(), Error> {
+        if let Err(error) = recorded {
+            tracing::warn!(
+                job = %self.parts.name, %error,
+                "cancelled, but that could not be put on record: the job keeps its checkpoints, and its next start goes on \
+                 from the newest of them, unless it is told to begin afresh"
+            );
+        }
+        Ok(())
+    }
+
+    /// All is committed, but nothing says that the final checkpoint is the user's.
+    fn stop_not_recorded(&self, error: &Error) -> Error {
+        let path = self.stopped_at.map(|id| self.checkpoint_path(id).display().to_string());
+        let at = path.unwrap_or_else(|| self.parts.name.clone());
+        let cause = format!("complete and committed, but the stop could not be put on record: {error}");
+        Error::new(Class::Restart, "stop", at, cause).with_hint(
+            "once this is mended, start the job again: it goes on from this checkpoint, and deletes it when it has a newer one",
+        )
     }
 
     /// A stop leaves a mark that names its checkpoint (ruling 3), a suspend leaves the line open (ruling 4).

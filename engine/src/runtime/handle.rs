@@ -236,7 +236,7 @@ pub(crate) fn not_taken(job: &str, failure: &CheckpointFailure) -> Error {
     let error = Error::new(Class::Restart, "checkpoint", job, failure.to_string());
     match failure {
         CheckpointFailure::CheckpointingOff => {
-            error.with_hint("set execution.checkpointing.interval to take checkpoints")
+            error.with_hint("start the job again with an interval, 10s for example")
         }
         _ => error,
     }

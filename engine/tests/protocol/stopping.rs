@@ -62,7 +62,8 @@ fn cp_33_a_subtask_that_fails_before_the_last_checkpoint_is_stored_ends_the_stop
     hand.fail("in");
     let metrics = hand.control.metrics();
     assert_eq!((metrics.state, metrics.restarts), (JobState::Failed, 0));
-    assert_eq!(hand.outcome().unwrap_err().what(), "checkpoint");
+    let error = hand.outcome().unwrap_err();
+    assert!(error.what() == "stop" && error.cause().to_string().contains("failed by hand"), "{error}");
 }
 
 /// MS-070: a storage that panics while a checkpoint's metadata is published leaves nobody waiting. Whether the checkpoint
@@ -260,18 +261,15 @@ fn a_cancelled_job_reports_the_checkpoint_that_is_there() {
 /// Ruling 4: so does one that is abandoned because it has not ended in time, and its records count as of that one.
 #[test]
 fn ruling_04_an_abandoned_job_reports_the_checkpoint_that_is_there() {
-    let (disk, source, log) = (storage(), Fed::new(5), Log::default());
-    let (sink, _) = Logged::new(&log);
-    let mut hand = Hand::begin(&job(&source, &sink), &disk);
-    source.allow(2);
+    let (disk, job) = (storage(), Pass::new(5));
+    let mut hand = Hand::begin(&job.env(), &disk);
+    job.source.allow(2);
     hand.run_all();
     assert_eq!(hand.checkpoint().0, 1);
-    source.allow(4);
+    job.source.allow(4);
     hand.run_all();
     hand.trigger();
-    hand.run_all();
-    hand.work();
-    hand.turn();
+    hand.acknowledge();
     hand.control.abandon().unwrap();
     // As above; what is durable is not committed any more.
     hand.work();

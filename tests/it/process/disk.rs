@@ -4,8 +4,9 @@ use super::input;
 use millstream_tests::process::{Lines, Place, Side, long, wait_for};
 use serde_json::Value;
 use std::fs::{self, Permissions};
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn allow(dir: &Path, mode: u32) {
     fs::set_permissions(dir, Permissions::from_mode(mode)).unwrap();
@@ -182,4 +183,53 @@ fn ms_078_a_stop_whose_checkpoint_fails_says_so_and_the_job_can_go_on() {
         assert!(ended.start_line.unwrap().starts_with("resuming from "));
         place.lines("out").are(&input::summed(&text));
     }
+}
+
+/// A full disk keeps nobody from ending a job: a cancel ends it with code 0 (ruling 4) and says what is left of it, a stop
+/// has no final checkpoint, and says what to do.
+#[test]
+fn ruling_04_a_job_ends_as_asked_although_the_disk_of_its_checkpoints_is_full() {
+    let place = Place::new();
+    let Some(_disk) = place.small_disk("disk", "1m") else { return };
+    let text = input::keyed(100);
+    place.write("in", &text);
+    let options = "-D execution.checkpointing.interval=1h -D execution.checkpointing.dir=disk/ck --summary summary.json";
+    let job = format!("run {options} pass --follow --input in --output out");
+    for verb in ["cancel", "stop"] {
+        let running = place.start(&job);
+        place.job(|job| job["state"] == "RUNNING");
+        let taken = place.run("checkpoint pass").well().stdout;
+        // No room comes any more from the deletion of the one before.
+        wait_for("one checkpoint", || (place.attempts("disk/ck").len() == 1).then_some(()));
+        let filled = fill(&place.path("disk/fill"));
+        let asked = place.run(&format!("{verb} pass"));
+        let ended = running.wait();
+        assert_eq!(place.summary("summary.json")["last_checkpoint"], taken.trim());
+        if verb == "cancel" {
+            asked.well();
+            let said = ended.well().stderr;
+            assert!(said.contains("could not be put on record") && said.contains("No space left"), "{said}");
+            assert_eq!(place.summary("summary.json")["state"], "CANCELED");
+        } else {
+            for told in [asked, ended] {
+                told.failed(&["stop: pass: ", "No space left on device", "start the job again"]);
+            }
+            assert_eq!(place.summary("summary.json")["state"], "FAILED");
+        }
+        fs::remove_file(filled).unwrap();
+    }
+    let mut running = place.start(&job);
+    assert!(running.started().starts_with("resuming from "));
+    place.run("stop pass").well();
+    running.wait().well();
+    place.lines("out").are(&Lines::of(text.as_bytes()));
+}
+
+/// Takes all the room that is left on a disk.
+fn fill(path: &Path) -> PathBuf {
+    let mut file = fs::File::create(path).unwrap();
+    for size in [4096, 1] {
+        while file.write_all(&vec![0; size]).is_ok() {}
+    }
+    path.to_owned()
 }

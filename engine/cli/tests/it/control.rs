@@ -110,7 +110,8 @@ fn without_an_interval_a_checkpoint_is_refused_naming_the_key() {
     place.job(|job| job["state"] == "RUNNING");
     let ran = place.run("checkpoint running");
     assert_eq!(ran.code, Some(1));
-    assert!(ran.stderr.contains("execution.checkpointing.interval"), "{}", ran.stderr);
+    let named = ran.stderr.matches("execution.checkpointing.interval").count();
+    assert_eq!((named, ran.stderr.contains("hint: ")), (1, true), "said once: {}", ran.stderr);
     send(&child, "KILL");
     child.wait_with_output().unwrap();
 }

@@ -81,6 +81,8 @@ fn what_is_not_there_is_refused_with_what_was_meant() {
         ("run pass --output out", "--help"),
         ("run ./nowhere --x", "job executable"),
         ("savepoint x", "did you mean checkpoint?"),
+        ("stop pass --bogus", "see millstream stop --help"),
+        ("cancel", "see millstream cancel --help"),
     ] {
         let before = place.everything();
         let error = place.run(args).refused();

@@ -45,6 +45,16 @@ fn it_takes_the_same_options_itself_and_through_the_command() {
     assert_eq!(place.summary()["job"], "renamed");
 }
 
+/// It has no bundled jobs, and does not say so.
+#[test]
+fn its_help_speaks_of_its_own_job() {
+    let run = |args| Ran::of(Place::new().command_of(own_job(), args).output().unwrap()).ends_well().stdout;
+    let help = run("--help");
+    let about = help.lines().find_map(|line| line.trim_start().strip_prefix("jobs ")).unwrap();
+    assert_eq!(about.trim(), "Print the name of the job that this program runs");
+    assert_eq!(run("jobs"), "own-job\n");
+}
+
 #[test]
 fn every_verb_finds_it_by_name() {
     let place = Place::new();

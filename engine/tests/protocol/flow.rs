@@ -1,16 +1,13 @@
 //! Records between subtasks: order under pressure, steps that end in the middle of a segment, segments that are not full.
 
 use crate::hand::{Hand, env};
-use crate::parts::{Fed, Log, Logged, Watch};
+use crate::parts::{Calls, Fed, Log, Logged, Watch};
 use millstream::config::ByteSize;
 use millstream::connector::CollectSink;
 use millstream::runtime::Stepped;
 use millstream::source::{Poll, SourceContext};
 use millstream::{ConnectorError, Emit, Env, Source};
-use millstream_io::clock::ManualClock;
 use millstream_io::storage::MemoryStorage;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// Rings of two segments of 1 KiB.
@@ -57,18 +54,16 @@ fn d5_overdraft_is_handed_over_in_order_before_anything_else_is_taken() {
 /// once. A message is heard in between.
 #[test]
 fn ruling_11_a_step_ends_within_a_segment_and_the_next_goes_on_there() {
-    let (source, clock) = (Fed::new(100), Arc::<Mutex<Option<Arc<ManualClock>>>>::default());
-    let (slow, (sink, seen)) = (clock.clone(), Logged::new(&Log::default()));
+    let (source, calls) = (Fed::new(100), Calls::default());
+    let (slow, (sink, seen)) = (calls.clone(), Logged::new(&Log::default()));
     let env = narrow();
     let slowly = move |n| {
-        if let Some(clock) = &*slow.lock().unwrap() {
-            clock.advance(Duration::from_micros(300));
-        }
+        slow.call(Duration::from_micros(300));
         n
     };
     env.source(source.clone()).name("in").rebalance().map(slowly).sink(sink);
     let mut hand = Hand::begin(&env, &MemoryStorage::new());
-    *clock.lock().unwrap() = Some(hand.clock.clone());
+    calls.pass_on(&hand.clock);
     source.allow(100);
     hand.run("in");
     // A segment of 100 records of 300 us: three or four of them are a millisecond, once the first few are known.
@@ -85,13 +80,13 @@ fn ruling_11_a_step_ends_within_a_segment_and_the_next_goes_on_there() {
 /// Ruling 11: a keyed function, too, is called for no further record once what it has emitted waits for room.
 #[test]
 fn ruling_11_a_keyed_function_ends_its_step_with_the_record_that_makes_overdraft() {
-    let (source, calls) = (Fed::new(50), Arc::<AtomicU64>::default());
+    let (source, calls) = (Fed::new(50), Calls::default());
     let (called, (sink, seen)) = (calls.clone(), Logged::new(&Log::default()));
     let env = narrow();
     // 2,000 bytes for each record, against 2 KiB; nothing for the odd ones.
     let keyed = env.source(source.clone()).name("in").key_by::<u64>(|n| n.get() % 7);
     let many = keyed.process::<u64, u64>("expand", move |_, n, _, out| {
-        called.fetch_add(1, Ordering::Relaxed);
+        called.call(Duration::ZERO);
         (0..if n.is_multiple_of(2) { 250 } else { 0 }).for_each(|i| out.emit(n * 1_000 + i));
     });
     many.rebalance().sink(sink);
@@ -99,12 +94,12 @@ fn ruling_11_a_keyed_function_ends_its_step_with_the_record_that_makes_overdraft
     source.allow(50);
     hand.run("in");
     hand.step("process");
-    assert_eq!(calls.load(Ordering::Relaxed), 4, "the second of the even ones does not fit");
+    assert_eq!(calls.count(), 4, "the second of the even ones does not fit");
     source.end();
     hand.finish().unwrap();
     let even = (2..=50_u64).step_by(2);
     assert!(seen.take().into_iter().eq(even.flat_map(|n| (0..250).map(move |i| n * 1_000 + i))));
-    assert_eq!(calls.load(Ordering::Relaxed), 50);
+    assert_eq!(calls.count(), 50);
 }
 
 /// Emits one record whenever it is asked, and is never idle.
@@ -135,14 +130,20 @@ impl Source for Dripping {
     }
 }
 
+/// What is processed behind an exchange.
+fn watched(env: &Env, source: impl Source<Out = u64>) -> Log {
+    let log = Log::default();
+    env.source(source).name("in").rebalance().apply(Watch::new("op", &log)).sink(CollectSink::new());
+    log
+}
+
 /// A segment is handed on when it has waited for the buffer timeout, however busy its sender is; when the sender has
 /// nothing to do, at once.
 #[test]
 fn a_segment_that_is_not_full_waits_no_longer_than_the_buffer_timeout() {
-    let log = Log::default();
     let env = env();
     env.configure(|settings| settings.exchange.buffer_timeout = Duration::from_millis(100));
-    env.source(Dripping(0)).name("in").rebalance().apply(Watch::new("op", &log)).sink(CollectSink::new());
+    let log = watched(&env, Dripping(0));
     let mut hand = Hand::begin(&env, &MemoryStorage::new());
     hand.clock.advance(Duration::from_millis(100));
     for _ in 0..3 {
@@ -159,9 +160,8 @@ fn a_segment_that_is_not_full_waits_no_longer_than_the_buffer_timeout() {
     hand.run("rebalance");
     assert!(log.take().starts_with("op:"), "now");
 
-    let (source, log) = (Fed::new(9), Log::default());
-    let env = self::env();
-    env.source(source.clone()).name("in").rebalance().apply(Watch::new("op", &log)).sink(CollectSink::new());
+    let (source, env) = (Fed::new(9), self::env());
+    let log = watched(&env, source.clone());
     let mut hand = Hand::begin(&env, &MemoryStorage::new());
     source.allow(2);
     hand.run("in");

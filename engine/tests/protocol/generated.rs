@@ -1,38 +1,20 @@
 //! A source that emits many records at once ends its step like any other (ruling 11).
 
 use crate::hand::{Hand, env};
+use crate::parts::Calls;
 use millstream::Env;
 use millstream::connector::{CollectSink, Generator};
-use millstream_io::clock::ManualClock;
 use millstream_io::storage::MemoryStorage;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 const RECORDS: u64 = 50_000;
 
-/// How many records were mapped, and the clock that each of them moves on.
-#[derive(Clone, Default)]
-struct Mapped {
-    count: Arc<AtomicU64>,
-    clock: Arc<OnceLock<Arc<ManualClock>>>,
-}
-
-impl Mapped {
-    fn count(&self) -> u64 {
-        self.count.load(Ordering::Relaxed)
-    }
-
-    /// Counts, and lets the time pass that a record takes.
-    fn map(&self, each: Duration) -> impl FnMut(u64) -> u64 + Clone + Send + 'static {
-        let mapped = self.clone();
-        move |n| {
-            mapped.count.fetch_add(1, Ordering::Relaxed);
-            if let Some(clock) = mapped.clock.get() {
-                clock.advance(each);
-            }
-            n
-        }
+/// A function that passes numbers on and takes so long for each.
+fn mapped(calls: &Calls, each: Duration) -> impl FnMut(u64) -> u64 + Clone + Send + 'static {
+    let calls = calls.clone();
+    move |n| {
+        calls.call(each);
+        n
     }
 }
 
@@ -45,34 +27,34 @@ fn two_segments() -> Env {
 /// Two segments of 32 KiB are in the ring, a third one waits, which the next record made it do: nothing more is made.
 #[test]
 fn ruling_11_a_step_ends_as_soon_as_there_is_overdraft() {
-    let (env, sink, mapped) = (two_segments(), CollectSink::new(), Mapped::default());
-    let numbers = env.source(Generator::new(RECORDS, |n| n)).name("in").map(mapped.map(Duration::ZERO));
+    let (env, sink, calls) = (two_segments(), CollectSink::new(), Calls::default());
+    let numbers = env.source(Generator::new(RECORDS, |n| n)).name("in").map(mapped(&calls, Duration::ZERO));
     numbers.rebalance().name("behind").sink(sink.clone());
     let mut hand = Hand::begin(&env, &MemoryStorage::new());
     hand.run("in");
-    assert_eq!(mapped.count(), 3 * (32 << 10) / 8 + 1);
+    assert_eq!(calls.count(), 3 * (32 << 10) / 8 + 1);
     hand.run("behind");
     hand.run("in");
-    assert!(mapped.count() > 3 * (32 << 10) / 8 + 1);
+    assert!(calls.count() > 3 * (32 << 10) / 8 + 1);
     hand.finish().unwrap();
     assert_eq!(sink.collected().take(), (0..RECORDS).collect::<Vec<_>>());
-    assert_eq!(mapped.count(), RECORDS, "what did not fit is neither lost nor made again");
+    assert_eq!(calls.count(), RECORDS, "what did not fit is neither lost nor made again");
 }
 
 /// The same where keys decide which of two rings a record goes to.
 #[test]
 fn ruling_11_a_step_ends_as_soon_as_one_of_the_rings_has_overdraft() {
-    let (env, sink, mapped) = (two_segments(), CollectSink::new(), Mapped::default());
-    let numbers = env.source(Generator::new(RECORDS, |n| n)).name("in").map(mapped.map(Duration::ZERO));
+    let (env, sink, calls) = (two_segments(), CollectSink::new(), Calls::default());
+    let numbers = env.source(Generator::new(RECORDS, |n| n)).name("in").map(mapped(&calls, Duration::ZERO));
     let sums = numbers.key_by::<u64>(|n| n.get()).process::<u64, u64>("sums", |_, n, _, out| out.emit(n));
     sums.parallelism(2).sink(sink.clone());
     let mut hand = Hand::begin(&env, &MemoryStorage::new());
     hand.run("in");
     // A record has 8 bytes; of the other ring at most as much is full.
     let segment = (32 << 10) / 8;
-    assert!((3 * segment + 1..=6 * segment).contains(&mapped.count()), "{}", mapped.count());
-    let (before, waits) = (mapped.count(), hand.step("in"));
-    assert_eq!((mapped.count(), waits), (before, millstream::runtime::Stepped::Idle(None)));
+    assert!((3 * segment + 1..=6 * segment).contains(&calls.count()), "{}", calls.count());
+    let (before, waits) = (calls.count(), hand.step("in"));
+    assert_eq!((calls.count(), waits), (before, millstream::runtime::Stepped::Idle(None)));
     hand.finish().unwrap();
     let mut seen = sink.collected().take();
     seen.sort_unstable();
@@ -82,15 +64,15 @@ fn ruling_11_a_step_ends_as_soon_as_one_of_the_rings_has_overdraft() {
 /// A millisecond at 100 us a record is ten of them, or nine and the sixteen before the next look.
 #[test]
 fn ruling_11_a_slow_function_behind_a_generator_takes_a_millisecond_of_a_step() {
-    let (env, mapped) = (env(), Mapped::default());
+    let (env, calls) = (env(), Calls::default());
     let numbers = env.source(Generator::new(1000, |n| n)).name("in");
-    numbers.map(mapped.map(Duration::from_micros(100))).sink(CollectSink::new());
+    numbers.map(mapped(&calls, Duration::from_micros(100))).sink(CollectSink::new());
     let mut hand = Hand::begin(&env, &MemoryStorage::new());
-    mapped.clock.set(hand.clock.clone()).unwrap();
-    while mapped.count() < 1000 {
-        let before = mapped.count();
+    calls.pass_on(&hand.clock);
+    while calls.count() < 1000 {
+        let before = calls.count();
         hand.step("in");
-        assert!(mapped.count() - before <= 25, "{} records in one step", mapped.count() - before);
+        assert!(calls.count() - before <= 25, "{} records in one step", calls.count() - before);
     }
     hand.finish().unwrap();
 }

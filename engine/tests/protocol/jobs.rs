@@ -37,3 +37,14 @@ pub fn joined(env: &Env, left: (&str, &Fed), right: (&str, &Fed)) -> Stream<impl
     let right = input(right);
     input(left).union(right)
 }
+
+/// How many of the numbers have each remainder, emitted at the end of the input.
+pub fn counted(env: &Env, source: &Fed, keys: u64) -> Stream<impl Chain<Out = (u64, u64)>> {
+    env.source(source.clone())
+        .name("in")
+        .uid("in")
+        .key_by::<u64>(move |n| n.get() % keys)
+        .process::<u64, (u64, u64)>("count", |_, _, count, _| *count += 1)
+        .on_end(|key, count, out| out.emit((key, *count)))
+        .uid("count")
+}

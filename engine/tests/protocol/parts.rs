@@ -4,8 +4,10 @@ use millstream::connector::{CollectSink, Collected};
 use millstream::sink::{Epoch, PreCommit, SinkContext};
 use millstream::source::{Poll, SourceContext};
 use millstream::{CheckpointId, Collector, ConnectorError, Emit, Operator, OperatorContext, Sink, Source};
+use millstream_io::clock::ManualClock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 /// What happened, in order.
 #[derive(Clone, Default)]
@@ -219,5 +221,31 @@ impl Sink for Logged {
     fn aborted(&mut self, id: CheckpointId) {
         self.log.add(format!("sink:aborted-{id}"));
         self.inner.aborted(id);
+    }
+}
+
+/// A function of the user's that is counted, and takes its time once a clock is set.
+#[derive(Clone, Default)]
+pub struct Calls {
+    count: Arc<AtomicU64>,
+    clock: Arc<OnceLock<Arc<ManualClock>>>,
+}
+
+impl Calls {
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// From now on time passes on this clock with every call.
+    pub fn pass_on(&self, clock: &Arc<ManualClock>) {
+        self.clock.set(clock.clone()).unwrap();
+    }
+
+    /// It is called, and takes so long.
+    pub fn call(&self, takes: Duration) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        if let Some(clock) = self.clock.get() {
+            clock.advance(takes);
+        }
     }
 }

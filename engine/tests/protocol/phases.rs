@@ -1,7 +1,7 @@
 //! CP-16: a checkpoint is aborted while a subtask is in each phase of it. Here it expires.
 
 use crate::hand::{Hand, INTERVAL, env};
-use crate::jobs::joined;
+use crate::jobs::{Pass, counted, joined};
 use crate::parts::{Fed, Log, Logged, Watch};
 use millstream::Env;
 use millstream::connector::CollectSink;
@@ -113,15 +113,7 @@ fn cp_16_encoding_stops_and_nothing_is_written() {
     let (disk, source) = (MemoryStorage::new(), Fed::new(40_000));
     let job = |sink| {
         let env = expiring();
-        env.source(source.clone())
-            .name("in")
-            .uid("in")
-            .key_by::<u64>(|n| n.get() % 20_000)
-            .process::<u64, (u64, u64)>("count", |_, _, count, _| *count += 1)
-            .on_end(|key, count, out| out.emit((key, *count)))
-            .uid("count")
-            .sink(sink)
-            .uid("out");
+        counted(&env, &source, 20_000).sink(sink).uid("out");
         env
     };
     let mut hand = Hand::begin(&job(CollectSink::new()), &disk);
@@ -154,22 +146,29 @@ fn cp_16_encoding_stops_and_nothing_is_written() {
     assert!(rows.into_iter().eq((0..20_000).map(|key| (key, 2))));
 }
 
+/// A job whose snapshots all go to files; five records are behind the source, and a checkpoint is triggered.
+fn triggered(job: &Pass, disk: &MemoryStorage) -> Hand {
+    let env = job.env();
+    env.configure(|settings| {
+        settings.checkpointing.timeout = TIMEOUT;
+        settings.checkpointing.data_inline_threshold = millstream::config::ByteSize(1);
+    });
+    let mut hand = Hand::begin(&env, disk);
+    job.source.allow(5);
+    hand.run("in");
+    hand.trigger();
+    hand
+}
+
 /// The snapshot waits to be written: it is not, and nobody acknowledges.
 #[test]
 fn cp_16_what_waits_to_be_written_is_not() {
-    let (disk, source, log) = (MemoryStorage::new(), Fed::new(9), Log::default());
-    let (sink, _) = Logged::new(&log);
-    let env = expiring();
-    env.configure(|settings| settings.checkpointing.data_inline_threshold = millstream::config::ByteSize(1));
-    env.source(source.clone()).name("in").rebalance().sink(sink);
-    let mut hand = Hand::begin(&env, &disk);
-    source.allow(5);
-    hand.run("in");
-    hand.trigger();
+    let (disk, job) = (MemoryStorage::new(), Pass::new(9));
+    let mut hand = triggered(&job, &disk);
     hand.run_all();
     hand.pass(TIMEOUT);
     hand.run_all();
-    assert_eq!(log.take(), "sink:1 sink:2 sink:3 sink:4 sink:5 sink:pre-commit-1 sink:aborted-1");
+    assert_eq!(job.log.take(), "sink:1 sink:2 sink:3 sink:4 sink:5 sink:pre-commit-1 sink:aborted-1");
     // Oldest first: what waits comes before the removal of its directory, and would be seen here.
     hand.work_on(0);
     hand.work_on(0);
@@ -182,15 +181,8 @@ fn cp_16_what_waits_to_be_written_is_not() {
 /// One subtask has acknowledged, another has not: what the first one wrote goes, with the directory.
 #[test]
 fn cp_16_acknowledged_files_go_too() {
-    let (disk, source, log) = (MemoryStorage::new(), Fed::new(9), Log::default());
-    let (sink, _) = Logged::new(&log);
-    let env = expiring();
-    env.configure(|settings| settings.checkpointing.data_inline_threshold = millstream::config::ByteSize(1));
-    env.source(source.clone()).name("in").rebalance().sink(sink);
-    let mut hand = Hand::begin(&env, &disk);
-    source.allow(5);
-    hand.run("in");
-    hand.trigger();
+    let (disk, job) = (MemoryStorage::new(), Pass::new(9));
+    let mut hand = triggered(&job, &disk);
     hand.run("in");
     hand.work();
     hand.turn();
@@ -198,10 +190,10 @@ fn cp_16_acknowledged_files_go_too() {
     hand.pass(TIMEOUT);
     hand.settle();
     // The barrier reaches the sink after the abort.
-    assert_eq!(log.take(), "sink:aborted-1 sink:1 sink:2 sink:3 sink:4 sink:5");
+    assert_eq!(job.log.take(), "sink:aborted-1 sink:1 sink:2 sink:3 sink:4 sink:5");
     assert_eq!(left(&disk, 1), Vec::<String>::new());
     hand.pass(INTERVAL);
     hand.settle();
-    assert_eq!(log.take(), "sink:pre-commit-2 sink:commit-2");
+    assert_eq!(job.log.take(), "sink:pre-commit-2 sink:commit-2");
     assert_eq!(left(&disk, 2)[0], "chk");
 }

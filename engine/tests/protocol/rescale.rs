@@ -1,6 +1,7 @@
 //! KG-05 through a whole job: keyed state at another parallelism after every crash.
 
 use crate::hand::{Hand, env};
+use crate::jobs::counted;
 use crate::parts::Fed;
 use millstream::connector::CollectSink;
 use millstream_io::storage::MemoryStorage;
@@ -67,16 +68,7 @@ fn kg_04_the_maximum_of_the_checkpoint_is_taken_over() {
     let seen = sink.collected();
     let job = |parallelism| {
         let env = env();
-        env.source(source.clone())
-            .name("in")
-            .uid("in")
-            .key_by::<u64>(|n| n.get() % 1_000)
-            .process::<u64, (u64, u64)>("count", |_, _, count, _| *count += 1)
-            .on_end(|key, count, out| out.emit((key, *count)))
-            .uid("count")
-            .parallelism(parallelism)
-            .sink(sink.clone())
-            .uid("out");
+        counted(&env, &source, 1_000).parallelism(parallelism).sink(sink.clone()).uid("out");
         env
     };
     let mut hand = Hand::begin(&job(2), &disk);

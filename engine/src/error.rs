@@ -42,14 +42,7 @@ pub(crate) fn drop_quietly<T>(name: &str, dropped: T) {
 /// A job, or the start of one, failed: `<what failed>: <thing at fault>: <cause>`, and perhaps a hint.
 ///
 /// [`Error::class`] says what it means: [`Class::Refuse`] was found before the first record and changed nothing.
-#[derive(Debug)]
-pub struct Error {
-    what: String,
-    at: String,
-    cause: Box<dyn StdError + Send + Sync>,
-    hint: Option<String>,
-    class: Class,
-}
+pub struct Error(ConnectorError);
 
 impl Error {
     /// An error of the given class.
@@ -59,7 +52,7 @@ impl Error {
         at: impl Into<String>,
         cause: impl Into<Box<dyn StdError + Send + Sync>>,
     ) -> Self {
-        Self { what: what.into(), at: at.into(), cause: cause.into(), hint: None, class }
+        Self(ConnectorError::new(class, what, at, cause))
     }
 
     /// An error found before the first record.
@@ -73,65 +66,73 @@ impl Error {
 
     /// The same with a hint what to do.
     #[must_use]
-    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
+    pub fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self(self.0.with_hint(hint))
     }
 
     /// The same, found before the first record: the start is refused.
     #[must_use]
     pub fn refused(mut self) -> Self {
-        self.class = Class::Refuse;
+        self.0.class = Class::Refuse;
         self
     }
 
     /// The same, saying why it was the last one.
     pub(crate) fn after(mut self, why: impl fmt::Display) -> Self {
-        self.cause = format!("{} ({why})", self.cause).into();
+        self.0.cause = format!("{} ({why})", self.0.cause).into();
         self
     }
 
     /// What failed, in a few words.
     pub fn what(&self) -> &str {
-        &self.what
+        &self.0.what
     }
 
     /// The thing at fault: an operator, a path, a configuration key.
     pub fn at(&self) -> &str {
-        &self.at
+        &self.0.at
     }
 
     /// Why.
     pub fn cause(&self) -> &(dyn StdError + Send + Sync + 'static) {
-        &*self.cause
+        &*self.0.cause
     }
 
     /// What the user may do, where there is something.
     pub fn hint(&self) -> Option<&str> {
-        self.hint.as_deref()
+        self.0.hint.as_deref()
     }
 
     /// What it means for the job.
     pub fn class(&self) -> Class {
-        self.class
+        self.0.class
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ConnectorError { what, at, cause, hint, class } = &self.0;
+        let mut shown = f.debug_struct("Error");
+        shown.field("what", what).field("at", at).field("cause", cause).field("hint", hint);
+        shown.field("class", class).finish()
     }
 }
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}: {}", self.what, self.at, self.cause)
+        self.0.fmt(f)
     }
 }
 
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        Some(&*self.cause)
+        self.0.source()
     }
 }
 
 impl From<ConnectorError> for Error {
     fn from(error: ConnectorError) -> Self {
-        Self { what: error.what, at: error.at, cause: error.cause, hint: error.hint, class: error.class }
+        Self(error)
     }
 }
 

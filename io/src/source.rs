@@ -86,6 +86,19 @@ pub trait Source: Clone + Send + 'static {
         Ok(splits)
     }
 
+    /// What is there to be read now and is not part of `splits`, those of all subtasks of a checkpoint that a start goes on
+    /// from: a few words for each, for people. Nothing, unless implemented.
+    ///
+    /// # Errors
+    /// It cannot be seen; the start is not refused for that.
+    fn unread(
+        &mut self,
+        _cx: &SourceContext,
+        _splits: &[Self::Split],
+    ) -> Result<Vec<String>, ConnectorError> {
+        Ok(Vec::new())
+    }
+
     /// Begins reading this subtask's splits.
     ///
     /// # Errors
@@ -99,7 +112,7 @@ pub trait Source: Clone + Send + 'static {
     /// [`Class::Data`](crate::error::Class::Data) for input that cannot be read, else a restartable one.
     fn poll(&mut self, out: &mut impl Emit<Self::Out>) -> Result<Poll, ConnectorError>;
 
-    /// Where each split of this subtask stands; finished splits are left out. What the positions leave behind must be
+    /// Where each split of this subtask stands; finished splits may be left out. What the positions leave behind must be
     /// as durable as they will be.
     ///
     /// # Errors

@@ -34,6 +34,10 @@ pub enum Verb {
     /// Without -s and --fresh, a job whose name has completed checkpoints resumes from the newest one. SIGTERM or
     /// SIGINT suspends the job: a final checkpoint is taken, committed and kept, and the next start goes on from it.
     ///
+    /// It goes on with the input that it began with: what was added since is not read, unless it follows (--follow), but
+    /// named on stderr. Operators that the checkpoint does not know begin without state, and are named too; state that the
+    /// job has no operator for refuses the start, unless -n.
+    ///
     /// Checkpoints are taken when -D execution.checkpointing.interval=DURATION is given. Without it output is committed once,
     /// at the end of the input, and a job that is killed or stopped before begins anew; one that is killed while it commits
     /// may leave part of its output, and the next start writes all of it once more. Where completed checkpoints of the job are

@@ -21,6 +21,9 @@ pub(crate) trait SourceHooks: Send {
         splits: &[Element],
         allow_dropped: bool,
     ) -> Result<Vec<Element>, Error>;
+
+    /// What is there and is not read by a start that goes on with these splits.
+    fn unread(&mut self, cx: &SourceContext, splits: &[Element]) -> Result<Vec<String>, Error>;
 }
 
 /// Of a sink.
@@ -47,6 +50,11 @@ impl<S: Source> SourceHooks for OfSource<S> {
         let splits = decode_list::<S::Split>(splits)?;
         let splits = self.0.clone().check(cx, splits, allow_dropped)?;
         Ok(encode::<S::Split>(&splits))
+    }
+
+    fn unread(&mut self, cx: &SourceContext, splits: &[Element]) -> Result<Vec<String>, Error> {
+        let splits = decode_list::<S::Split>(splits)?;
+        Ok(self.0.clone().unread(cx, &splits)?)
     }
 }
 

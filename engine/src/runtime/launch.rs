@@ -98,8 +98,8 @@ pub(crate) fn launch(
         checkpointing: opening.is_some(),
         sender: sender.clone(),
     };
-    let prepared = if over {
-        Vec::new()
+    let (prepared, unread) = if over {
+        Default::default()
     } else {
         prepare(&mut plan, opening.as_mut(), restored.as_ref(), allow_dropped, &shared)
             .map_err(Error::refused)?
@@ -138,6 +138,7 @@ pub(crate) fn launch(
     if let Some(restored) = restored.as_ref().filter(|_| !over) {
         restore::tell_unmatched(name, &supervisor.parts.plan, restored);
     }
+    restore::tell_unread(name, &unread);
     match restored {
         Some(last) if over => supervisor.conclude(&last),
         restored => supervisor.begin(restored, prepared).map_err(Error::refused)?,
@@ -170,23 +171,24 @@ fn matters(opening: &Opening, config: &Config) -> bool {
     opening.start().snapshot().is_some() || (config.recovery.fresh && opening.has_past())
 }
 
-/// What each subtask begins with. Until the line is recorded nothing that the job goes on from is changed.
+/// What each subtask begins with, and what their sources do not read. Until the line is recorded nothing that the job goes on from is changed.
 fn prepare(
     plan: &mut Plan,
     opening: Option<&mut Opening>,
     restored: Option<&Restored>,
     allow_dropped: bool,
     shared: &Shared,
-) -> Result<Vec<task::Restored>, Error> {
+) -> Result<(Vec<task::Restored>, Vec<String>), Error> {
     let assigned = restore::fit(plan, restored, allow_dropped)?;
     let gathered = restore::gather(plan, &assigned, restored, allow_dropped, shared)?;
+    let unread = restored.map_or_else(Vec::new, |_| restore::unread(plan, &gathered, shared));
     let (mut line, mut retained) = (1, Vec::new());
     if let Some(opening) = opening {
         opening.claim()?;
         (line, retained) = (opening.line(), opening.retained()?);
     }
     let base = Base { restored, retained: &retained, line };
-    restore::prepare(plan, &assigned, gathered, &base, shared)
+    Ok((restore::prepare(plan, &assigned, gathered, &base, shared)?, unread))
 }
 
 fn refused(error: StateError) -> Error {

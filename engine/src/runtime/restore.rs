@@ -119,6 +119,42 @@ pub(super) fn gather(
     Ok(gathered)
 }
 
+/// What sources have before them and do not read, since they go on with the input that the job began with. Nothing for a
+/// source that had come to its end: its splits are not in the checkpoint any more.
+pub(super) fn unread(plan: &mut Plan, gathered: &Gathered, shared: &Shared) -> Vec<String> {
+    let mut all = Vec::new();
+    for (index, lists) in gathered.iter().enumerate() {
+        let cx = source_context(plan.task_of(OperatorIndex(index)).parallelism.subtasks(), shared);
+        let OperatorNode { name, source: Some(source), .. } = &mut plan.graph.operators[index] else {
+            continue;
+        };
+        let splits: Vec<Element> = lists.iter().flatten().flatten().cloned().collect();
+        if !splits.is_empty() {
+            // What cannot be seen now is no reason not to go on.
+            all.extend(calling(name, "unread", || source.unread(&cx, &splits)).unwrap_or_default());
+        }
+    }
+    all
+}
+
+/// Says what is not read.
+pub(super) fn tell_unread(job: &str, unread: &[String]) {
+    const NAMED: usize = 5;
+    if unread.is_empty() {
+        return;
+    }
+    let named = unread[..unread.len().min(NAMED)].join(", ");
+    let more = match unread.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    tracing::warn!(
+        job,
+        "the job goes on with the input that it began with, so this is not read: {named}{more}; give it to a job of its own \
+         (--name), or begin anew with --fresh"
+    );
+}
+
 /// What each subtask of the job begins with. Lets sinks clean up, so the job's directory must be claimed.
 ///
 /// # Errors

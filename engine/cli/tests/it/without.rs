@@ -156,6 +156,33 @@ fn ms_020_checkpoints_in_files_refuse_a_run_that_keeps_its_own_in_memory() {
     assert_eq!(place.sorted("out"), expected(), "the job goes on from them as before");
 }
 
+/// SR-05: the input of a job is what was there when it began. What a start that goes on does not read is named: what was
+/// appended, also to a file that is done, and what is new; not what is as it was.
+#[test]
+fn sr_05_what_a_resumed_job_does_not_read_is_named() {
+    let place = Place::new();
+    place.write("a", "a\n");
+    place.write("b", "b\n");
+    place.write("c", "c\n".repeat(5_000));
+    let options = "-D execution.checkpointing.interval=20ms pass --input a --input b --input c";
+    let child = place.start(&format!("run {options} --output out --delay 2ms"));
+    place.job(checkpointed);
+    send(&child, "TERM");
+    Ran::of(child.wait_with_output().unwrap()).ends_well();
+    place.write("a", "a\nmore\n");
+    place.write("c", "c\n".repeat(5_001));
+    place.write("d", "d\n");
+    let ran = place.run(&format!("run {options} --input d --output out")).ends_well();
+    let told = ran.stderr.lines().find(|line| line.contains("not read: ")).unwrap_or_default();
+    assert!(told.starts_with("warning: ") && told.contains("--fresh"), "{}", ran.stderr);
+    for (file, how) in [("a", "the last 5 bytes of "), ("c", "the last 2 bytes of "), ("d", "")] {
+        let path = place.path(file).canonicalize().unwrap();
+        assert!(told.contains(&format!("{how}{}", path.display())), "{told}");
+    }
+    assert!(!told.contains("/b"), "{told}");
+    assert_eq!(place.lines("out").len(), 5_002);
+}
+
 /// MS-021: another job under the same name starts where the old one was; what has no state to go on with is listed.
 #[test]
 fn ms_021_operators_without_state_are_listed() {

@@ -9,6 +9,7 @@ mod split;
 mod tail;
 #[cfg(test)]
 mod tests;
+mod unread;
 mod window;
 
 pub use split::{FileSplit, FileSplitRef};
@@ -30,7 +31,8 @@ use window::BUFFER;
 /// In a directory names that begin with a dot are left out, and so are symbolic links: what they lead to would be read
 /// twice, or lie outside. A link that is itself given as an input is followed.
 ///
-/// **Once** (the default): the input is what is there at the start, and ends. Large files are divided into stretches
+/// **Once** (the default): the input is what is there when the job begins, and ends. A start that goes on from a checkpoint
+/// goes on with that input: new files and what was appended meanwhile are not read, but named. Large files are divided into stretches
 /// that begin and end between records, so that all subtasks have about the same number of bytes to read, even of one
 /// file; for CSV, where a line break may stand inside of quotes, that takes one quick pass over each large file at the
 /// start. A last record without a line end counts.
@@ -90,6 +92,8 @@ struct Once<F: Format> {
     reader: Reader<F>,
     /// Splits not begun, the next one last.
     waiting: Vec<FileSplit>,
+    /// Splits that are done, of each file one: a start that goes on knows by them what it does not read.
+    done: Vec<FileSplit>,
     bad: BadRecords,
 }
 
@@ -184,6 +188,15 @@ impl<F: Format> FileSource<F> {
 }
 
 impl<F: Format> Once<F> {
+    fn done(&mut self, split: Option<FileSplit>) {
+        let Some(split) = split else { return };
+        // Files are read from front to back, one after the other.
+        match self.done.last_mut() {
+            Some(last) if last.path() == split.path() => *last = split,
+            _ => self.done.push(split),
+        }
+    }
+
     fn poll(&mut self, out: &mut impl Emit<F::Out>) -> Result<Poll, ConnectorError> {
         loop {
             let mut reports = Reports { bad: &mut self.bad, counters: &self.cx.counters };
@@ -191,7 +204,9 @@ impl<F: Format> Once<F> {
                 Turn::More | Turn::Starved => return Ok(Poll::More),
                 Turn::Done | Turn::Replaced => {}
             }
+            let done = self.reader.split();
             self.reader.stop();
+            self.done(done);
             let Some(split) = self.waiting.pop() else {
                 // Without checkpoints nothing asks for it later.
                 self.bad.sync()?;
@@ -234,6 +249,14 @@ impl<F: Format> Source for FileSource<F> {
         restore::Given { storage: &*cx.storage, inputs, follow: *follow, allow_dropped }.check(splits)
     }
 
+    fn unread(&mut self, cx: &SourceContext, splits: &[FileSplit]) -> Result<Vec<String>, ConnectorError> {
+        if self.settings.follow {
+            return Ok(Vec::new());
+        }
+        let present = discover::files_now(&*cx.storage, &self.settings.inputs)?;
+        Ok(unread::unread(&present, splits))
+    }
+
     fn open(&mut self, cx: SourceContext, splits: Vec<FileSplit>) -> Result<(), ConnectorError> {
         let reader = Reader::new(&self.settings);
         let Settings { inputs, follow, interval, bad, .. } = self.settings.clone();
@@ -242,9 +265,10 @@ impl<F: Format> Source for FileSource<F> {
         self.state = if follow {
             State::Follow(Box::new((Tail::new(cx, inputs, interval, reader, splits), bad)))
         } else {
-            let mut waiting = split::share(splits, cx.subtask, cx.parallelism);
+            let mine = split::share(splits, cx.subtask, cx.parallelism);
+            let (done, mut waiting): (Vec<_>, Vec<_>) = mine.into_iter().partition(|split| split.left() == 0);
             waiting.reverse();
-            State::Once(Box::new(Once { cx, reader, waiting, bad }))
+            State::Once(Box::new(Once { cx, reader, waiting, done, bad }))
         };
         Ok(())
     }
@@ -262,8 +286,8 @@ impl<F: Format> Source for FileSource<F> {
             State::Closed => return Ok(Vec::new()),
             State::Once(once) => {
                 let reading = once.reader.split();
-                let all = once.waiting.iter().cloned().chain(reading);
-                (all.filter(|split| split.left() > 0).collect(), &mut once.bad)
+                let all = once.waiting.iter().chain(&once.done).cloned().chain(reading);
+                (all.collect(), &mut once.bad)
             }
             State::Follow(follow) => (follow.0.snapshot(), &mut follow.1),
         };

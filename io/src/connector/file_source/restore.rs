@@ -42,6 +42,11 @@ impl Given<'_> {
             if split.followed() != self.follow {
                 return Err(self.other_mode(&split));
             }
+            // What is done is not looked at again, whatever has become of it.
+            if split.left() == 0 && !self.follow {
+                good.push(split);
+                continue;
+            }
             if !roots.iter().any(|root| root.holds(split.path(), self.follow)) {
                 if self.allow_dropped {
                     continue;

@@ -25,11 +25,14 @@ fn ms057_a_bounded_last_line_without_lf_counts_once() {
         assert_eq!(running.poll(0).unwrap(), Poll::More);
         assert_eq!(running.snapshot().len(), 1);
         running.drain().unwrap();
-        assert_eq!(running.snapshot(), [], "a finished file is left out of the snapshot");
+        assert!(running.snapshot().iter().all(|split| split.left() == 0), "a finished file has nothing left");
         world.write("b", "all\nof it\n");
         let mut running = Running::fresh(&world, &world.lines(&["b"]), 1);
         assert_eq!(running.poll(0).unwrap(), Poll::More);
-        assert_eq!(running.snapshot(), [], "also before the source has noticed that it is");
+        assert!(
+            running.snapshot().iter().all(|split| split.left() == 0),
+            "also before the source has noticed that it is"
+        );
     }
 }
 

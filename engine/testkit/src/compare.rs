@@ -1,7 +1,7 @@
 //! Whether the output of a simulated job is right.
 
+use crate::job_dir::checkpoints_left;
 use crate::report::{Run, lines};
-use crate::simulation::checkpoints_left;
 use crate::zoo::{OUT, RECORDS};
 use millstream::config::CheckpointMode;
 use millstream_io::storage::MemoryStorage;

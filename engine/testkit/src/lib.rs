@@ -33,6 +33,7 @@ mod compare;
 mod coverage;
 mod driver;
 mod faults;
+mod job_dir;
 mod orders;
 mod process;
 mod quiet;

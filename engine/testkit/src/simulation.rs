@@ -2,6 +2,7 @@
 
 use crate::coverage::Coverage;
 use crate::faults::{Fate, Faults};
+use crate::job_dir::{CHECKPOINTS, complete, has_finished, job_dir, line, line_end, newest};
 use crate::process::{self, Ended, Left, Script, World};
 use crate::report::{Run, Violation};
 use crate::rng::Rng;
@@ -10,11 +11,8 @@ use crate::variety::Variety;
 use millstream::config::{CheckpointMode, Retention};
 use millstream::{Class, Env, JobState};
 use millstream_io::executor::StepExecutor;
-use millstream_io::storage::{MemoryStorage, Storage, read_all};
-use millstream_state::JobId;
-use millstream_state::layout::untold_of;
-use millstream_state::lineage::{LineEnd, Lineage};
-use millstream_state::metadata::METADATA_FILE;
+use millstream_io::storage::{MemoryStorage, Storage};
+use millstream_state::lineage::LineEnd;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,9 +20,6 @@ use std::time::Duration;
 
 /// One in so many processes is told which checkpoint to start from: the newest.
 const BY_PATH: usize = 8;
-
-/// Where simulated jobs keep their checkpoints.
-const CHECKPOINTS: &str = "/checkpoints";
 
 /// One run of a job, decided by its seed.
 #[derive(Clone, Debug)]
@@ -278,47 +273,6 @@ fn note(coverage: &mut Coverage, left: &Left, power_cut: bool) {
 /// The same disk.
 fn direct(disk: MemoryStorage) -> Arc<dyn Storage> {
     Arc::new(disk)
-}
-
-fn job_dir() -> PathBuf {
-    PathBuf::from(CHECKPOINTS).join(JobId::of(process::JOB).to_string())
-}
-
-/// Directories of checkpoints, complete or not.
-pub(crate) fn checkpoints_left(disk: &MemoryStorage) -> BTreeSet<String> {
-    let names = disk.list(&job_dir()).unwrap_or_default().into_iter();
-    names.map(|e| e.name.to_string_lossy().into_owned()).filter(|name| name.starts_with("chk-")).collect()
-}
-
-/// Directories of complete checkpoints.
-fn complete(disk: &MemoryStorage) -> BTreeSet<String> {
-    let is_complete = |name: &String| disk.stat(&job_dir().join(name).join(METADATA_FILE)).is_ok();
-    checkpoints_left(disk).into_iter().filter(is_complete).collect()
-}
-
-/// The newest complete checkpoint.
-fn newest(disk: &MemoryStorage) -> Option<u64> {
-    complete(disk).iter().filter_map(|name| name.strip_prefix("chk-")?.parse().ok()).max()
-}
-
-fn lineage(disk: &MemoryStorage) -> Option<Lineage> {
-    Lineage::parse(&read_all(disk, &job_dir().join("lineage")).ok()?).ok()
-}
-
-/// The number of the job's line, as far as that is on record.
-fn line(disk: &MemoryStorage) -> u64 {
-    lineage(disk).map_or(0, |lineage| lineage.line)
-}
-
-/// How the job's line has ended, as far as that is on record.
-fn line_end(disk: &MemoryStorage) -> LineEnd {
-    lineage(disk).map_or(LineEnd::Open, |lineage| lineage.end)
-}
-
-/// Whether the job is over: its end is on record, and told.
-fn has_finished(disk: &MemoryStorage) -> bool {
-    let names = disk.list(&job_dir()).unwrap_or_default();
-    line_end(disk) == LineEnd::Finished && names.iter().all(|entry| untold_of(&entry.name).is_none())
 }
 
 /// Puts a file on a simulated disk, for input.

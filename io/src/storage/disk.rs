@@ -170,18 +170,23 @@ impl Storage for DiskStorage {
 
     fn try_lock(&self, path: &Path, holder: &str) -> Result<Option<Box<dyn Lock>>> {
         let failed = |e| StorageError::not_done("lock", path, e);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(path)
-            .map_err(failed)?;
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(failed(error)),
-            Ok(()) => {}
-        }
+        let mut file = loop {
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(true).truncate(false);
+            let file = options.open(path).map_err(failed)?;
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) => return Ok(None),
+                Err(TryLockError::Error(error)) => return Err(failed(error)),
+                Ok(()) => {}
+            }
+            // Whoever held it may have removed the file since it was opened: then the lock is another file's.
+            let locked = file.metadata().map_err(failed)?;
+            match fs::metadata(path) {
+                Ok(there) if (there.dev(), there.ino()) == (locked.dev(), locked.ino()) => break file,
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
+                _ => {}
+            }
+        };
         file.set_len(0).and_then(|()| file.write_all(holder.as_bytes())).map_err(failed)?;
         Ok(Some(Box::new(DiskLock { _file: file })))
     }

@@ -129,8 +129,9 @@ pub trait Storage: Send + Sync + 'static {
     /// The path made absolute, with links resolved.
     fn canonical(&self, path: &Path) -> Result<PathBuf>;
 
-    /// Takes the exclusive lock on a lock file, which is created when missing and never removed. `holder` is written
-    /// into it, for the next one that is refused to read. `None` when somebody else holds it.
+    /// Takes the exclusive lock on a lock file, which is created when missing, and removed by nobody but who holds the lock,
+    /// if at all. `holder` is written into it, for the next one that is refused to read. `None` when somebody else
+    /// holds it.
     fn try_lock(&self, path: &Path, holder: &str) -> Result<Option<Box<dyn Lock>>>;
 }
 

@@ -13,6 +13,7 @@ mod remove;
 mod retention;
 #[cfg(test)]
 mod tests;
+mod traces;
 mod verify;
 
 pub use deletion::{Deletion, Left};

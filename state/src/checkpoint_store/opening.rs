@@ -3,6 +3,7 @@
 
 use super::observe::{absolute, observe};
 use super::remove::{remove, remove_temporary};
+use super::traces::Traces;
 use super::verify::load_file;
 use super::{CheckpointStore, CommitPermit, load, verify};
 use crate::error::{StateError, is_damage};
@@ -56,6 +57,8 @@ pub struct Opening {
     request: Request,
     plan: Plan,
     restored: Option<Restored>,
+    /// Goes before the lock: nobody else is at work then.
+    traces: Traces,
     lock: Option<Box<dyn Lock>>,
     claimed: bool,
 }
@@ -91,6 +94,7 @@ impl Opening {
         let plan = recovery::plan(&facts, &request)?;
         let restored = restore(&*storage, &dir, job, job_name, &plan)?;
         Ok(Self {
+            traces: Traces::new(Arc::clone(&storage)),
             storage,
             dir,
             holder: holder.to_owned(),
@@ -153,7 +157,7 @@ impl Opening {
     }
 
     /// Creates the directories and takes the lock, so that nobody else is at work for this job. What the job goes on
-    /// from is not changed by it: a start that is refused later has not happened.
+    /// from is not changed by it: a start that is refused later has not happened, and what was created goes with it.
     ///
     /// # Errors
     /// The directory is not writable, or another process was faster.
@@ -161,13 +165,17 @@ impl Opening {
         if self.claimed {
             return Ok(());
         }
-        self.create_dirs().map_err(StateError::Unusable)?;
         if self.lock.is_none() {
-            self.lock = Some(lock(&*self.storage, &self.dir, &self.holder)?);
+            self.lock = Some(self.first_lock()?);
             let now = observe(&*self.storage, &self.dir)?;
-            if recovery::plan(&now, &self.request)? != self.plan || now != self.facts {
+            if now != self.facts || recovery::plan(&now, &self.request)? != self.plan {
+                self.traces.keep();
                 return Err(Refusal::Overtaken { dir: self.dir.root().to_owned() }.into());
             }
+            self.traces.locked(self.dir.lock());
+        }
+        for dir in [self.dir.shared(), self.dir.task_owned()] {
+            self.traces.make(&dir).map_err(StateError::Unusable)?;
         }
         self.claimed = true;
         Ok(())
@@ -189,6 +197,7 @@ impl Opening {
         let lineage = lineage.reached(newest);
         // Written even when nothing changes: a directory that cannot be written to is noticed here (MS-009).
         lineage::write(&*self.storage, &self.dir.lineage(), &lineage).map_err(StateError::Unusable)?;
+        self.traces.keep();
         self.clean_up().map_err(StateError::Unusable)?;
         let untold = match &self.plan.start {
             Start::Conclude(_) => self.restored.as_ref().map(|last| last.metadata.checkpoint),
@@ -209,10 +218,20 @@ impl Opening {
         })
     }
 
-    fn create_dirs(&self) -> storage::Result<()> {
-        self.storage.create_dir_all(self.dir.root())?;
-        self.storage.create_dir_all(&self.dir.shared())?;
-        self.storage.create_dir_all(&self.dir.task_owned())
+    /// The lock where there was no file for it. The directory that it is made in may go again meanwhile, with another
+    /// start that is refused.
+    fn first_lock(&mut self) -> Result<Box<dyn Lock>, StateError> {
+        const TRIES: usize = 10;
+        let mut tries = 1;
+        loop {
+            let made = self.traces.make(self.dir.root()).map_err(StateError::Unusable);
+            match made.and_then(|()| lock(&*self.storage, &self.dir, &self.holder)) {
+                Err(StateError::Unusable(error)) if error.kind() == ErrorKind::NotFound && tries < TRIES => {
+                    tries += 1;
+                }
+                other => return other,
+            }
+        }
     }
 
     fn clean_up(&self) -> storage::Result<()> {

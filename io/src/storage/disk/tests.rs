@@ -105,3 +105,27 @@ fn removing_a_tree_removes_links_and_never_follows_them() {
     assert_eq!((left(temp.path()), left(&outside)), (1, 2));
     assert_eq!(read_all(&storage, &outside.join("kept")).unwrap(), b"x");
 }
+
+/// A start that is refused takes its lock file away while it holds the lock: whoever had opened that file before does not
+/// take it for the lock.
+#[test]
+fn ms_074_a_lock_file_that_goes_while_it_is_held_locks_nobody_in() {
+    let dir = tempfile::tempdir().unwrap();
+    let (storage, path) = (DiskStorage::new(), dir.path().join(".lock"));
+    let held = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..3_000 {
+                    if let Some(lock) = storage.try_lock(&path, "somebody").unwrap() {
+                        assert!(!held.swap(true, Ordering::SeqCst), "two hold it");
+                        std::thread::yield_now();
+                        held.store(false, Ordering::SeqCst);
+                        storage.remove(&path).unwrap();
+                        drop(lock);
+                    }
+                }
+            });
+        }
+    });
+}

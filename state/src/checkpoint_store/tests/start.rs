@@ -299,6 +299,42 @@ fn ms_074_being_overtaken_is_noticed() {
     check_content(&storage, &chk(1));
 }
 
+/// A refusal creates nothing: what a start has made before it was certain goes with it, and only that.
+#[test]
+fn a_start_that_is_refused_leaves_no_trace() {
+    let temp = tempfile::tempdir().unwrap();
+    let memory = MemoryStorage::new();
+    memory.create_dir_all(Path::new("/there")).unwrap();
+    let disk: Arc<dyn Storage> = Arc::new(DiskStorage::new());
+    let worlds: [(Arc<dyn Storage>, &Path); 2] =
+        [(memory.shared(), Path::new("/there")), (disk, temp.path())];
+    for (storage, there) in worlds {
+        let open = |at: &str| {
+            let mut opening =
+                Opening::new(Arc::clone(&storage), &there.join(at), JOB, "pid 1", &StartFrom::Latest)?;
+            opening.claim()?;
+            Ok::<_, StateError>(opening)
+        };
+        let names = |dir: &Path| storage.list(dir).unwrap().len();
+        let opening = open("deep/c").unwrap();
+        assert!(matches!(open("deep/c"), Err(StateError::InUse { .. })), "it is locked meanwhile");
+        drop(opening);
+        assert_eq!(names(there), 0);
+        // What was there stays, an empty directory too; what somebody else has put there as well.
+        let job = JobDir::new(&there.join("c"), crate::JobId::of(JOB));
+        storage.create_dir_all(&job.shared()).unwrap();
+        let opening = open("c").unwrap();
+        storage.publish(&there.join("c/note"), b"mine").unwrap();
+        drop(opening);
+        assert_eq!((names(&there.join("c")), names(job.root())), (2, 1));
+        // One that was not refused leaves its lock to the next.
+        drop(open("c").unwrap().begin(1).unwrap());
+        let before = names(job.root());
+        drop(open("c").unwrap());
+        assert_eq!((names(job.root()), before), (4, 4), "lineage, lock, shared, taskowned");
+    }
+}
+
 /// Other jobs in the same checkpoint directory are not touched.
 #[test]
 fn jobs_share_a_checkpoint_directory() {

@@ -112,9 +112,9 @@ fn ms_034_files_of_another_run_are_left_alone() {
     place.lines("out").are(&Lines::of(all.as_bytes()));
 }
 
-/// MS-001, MS-018: kills around the last checkpoint, the last commit and the end itself. A run that was killed after it
-/// had told of its end is one that has finished (ruling 2), and everything is committed. That cannot be ruled out, but
-/// its exit follows within microseconds, so that at most one of some hundred kills comes in between.
+/// MS-001, MS-018: kills around the last checkpoint, the last commit and the end itself. A run after which the next start
+/// is a new one has finished (ruling 2): everything is committed, and whoever started it has been told so, though the kill
+/// came before its exit. How many kills come in there is printed; it is not for a test to say how few.
 #[test]
 fn ms_018_kills_around_the_end_lose_and_repeat_nothing() {
     let text = input::keyed(300);
@@ -137,11 +137,14 @@ fn ms_018_kills_around_the_end_lose_and_repeat_nothing() {
             continue;
         }
         killed += 1;
-        let before = place.lines("out").count();
+        let before = place.lines("out");
+        let summary = fs::read_to_string(place.path("summary.json")).unwrap_or_default();
         let second = place.run(&job).well();
         let line = second.start_line.unwrap();
         if line == "starting without state (the job had finished; this is a new run)" {
-            assert_eq!(before, wanted.count(), "it had finished");
+            before.are(&wanted);
+            let told = ended.stderr.contains("finished: 300 records read, 300 written");
+            assert!(told && summary.contains("FINISHED"), "{}{summary}", ended.stderr);
             between += 1;
             continue;
         }
@@ -150,10 +153,10 @@ fn ms_018_kills_around_the_end_lose_and_repeat_nothing() {
         assert!(place.files("out", Side::Hidden).is_empty());
     }
     eprintln!(
-        "{killed} runs killed, {resumed} of them went on from a checkpoint; {finished} were over before"
+        "{killed} runs killed, {resumed} of them went on from a checkpoint, {between} had told of their end; {finished} \
+         were over before"
     );
     assert!(resumed > 0 && finished > 0, "kills before and after the end");
-    assert!(between <= 1, "{between} kills between the end and the exit");
 }
 
 /// MS-018: a stop takes a checkpoint, closes every file and commits it; a kill then comes within a few milliseconds, before,

@@ -27,7 +27,11 @@ pub struct SinkContext {
     pub storage: Arc<dyn Storage>,
     /// Time.
     pub clock: Arc<dyn Clock>,
-    /// The subtask's counters.
+    /// The subtask's counters. What a job reports as written is what its sinks count here, in two steps: a record in
+    /// [`Counters::records_sealed`] before the [`Sink::pre_commit`] whose checkpoint will make it visible, and in
+    /// [`Counters::records_out`] when it is visible; or in both with [`Counters::written`], where that is at once. A sink
+    /// that counts in the second alone is missing from what checkpoints remember: after a restore its records seem not to
+    /// have been written.
     pub counters: Arc<Counters>,
 }
 
@@ -59,6 +63,8 @@ pub struct PreCommit<S> {
 /// [`Sink::commit`] once the checkpoint is durable. [`Sink::commit`] of checkpoint `n` commits everything
 /// pre-committed up to and including `n`; notifications may be lost or merged. It must be idempotent: after a restore
 /// it is called again for the checkpoint that was restored.
+///
+/// Nobody counts records for a sink: see [`SinkContext::counters`].
 pub trait Sink: Clone + Send + 'static {
     /// What it receives.
     type In: Record;

@@ -18,7 +18,8 @@ pub enum BadRecordPolicy {
     /// The record is counted (`records_rejected`) and left out.
     Skip,
     /// The record is counted, and kept with its place and the reason in a file of this directory, see
-    /// [`BadRecords`].
+    /// [`BadRecords`]. Operators of one name, such as two file sources, need a directory each: nothing notices that they
+    /// share one, and they would write over each other's entries.
     DeadLetter(PathBuf),
 }
 

@@ -2,9 +2,12 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use millstream_io::Record;
+use millstream_io::record::Key;
 use millstream_io::ring::{Item, ring};
 use millstream_io::segment::{DEFAULT_CAPACITY, Segment, Writer};
 use millstream_io::waker::{Parker, Waker};
+use millstream_state::Parallelism;
+use millstream_state::key_group::Router;
 use std::hint::black_box;
 
 type Row24 = (u64, u64, u64);
@@ -63,6 +66,50 @@ fn segment_write(c: &mut Criterion) {
     group.finish();
 }
 
+/// Rows that are routed at a time, as the engine does.
+const BLOCK: usize = 128;
+
+/// The way of a row by its key into one of some lanes, in the engine's steps: a block is written, its hashes are mixed side
+/// by side, and its rows go on into their lanes, to two of them without a branch.
+fn route(c: &mut Criterion) {
+    let mut group = c.benchmark_group("route");
+    let rows = ROWS / BLOCK as u64 * BLOCK as u64;
+    group.throughput(Throughput::Elements(rows));
+    for width in [2, 3, 4] {
+        let router = Router::new(Parallelism::new(width, None).expect("a few subtasks are allowed"));
+        let mut block = Writer::<Row24>::closed();
+        block.open(Segment::new(BLOCK * 24));
+        let mut lanes: Vec<_> = (0..width).map(|_| opened::<Row24>()).collect();
+        let (mut halves, mut marks) = ([0; BLOCK], [0; BLOCK]);
+        group.bench_function(format!("24 bytes by key into {width} lanes"), |b| {
+            b.iter(|| {
+                for from in (0..rows).step_by(BLOCK) {
+                    let mut numbered = (from..).zip(&mut halves).map(|(i, half)| {
+                        *half = (u64::hash(i) >> 32) as u32;
+                        (i, i, i)
+                    });
+                    block.fill_some(&mut numbered, BLOCK);
+                    let full = block.close().expect("rows were written");
+                    router.subtasks(&halves, &mut marks);
+                    if let [first, second] = &mut lanes[..] {
+                        assert_eq!(Writer::deal(first, second, &full, 0, &marks), BLOCK);
+                    } else {
+                        for (row, lane) in full.iter_from(0).zip(&marks) {
+                            assert!(lanes[*lane as usize].push_row(0, row));
+                        }
+                    }
+                    block.open(full);
+                }
+                for lane in &mut lanes {
+                    let full = lane.close().expect("rows were written");
+                    lane.open(black_box(full));
+                }
+            });
+        });
+    }
+    group.finish();
+}
+
 fn segment_read(c: &mut Criterion) {
     let mut group = c.benchmark_group("segment/read");
     group.throughput(Throughput::Elements(ROWS));
@@ -116,5 +163,5 @@ fn ring_one_thread(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, segment_write, segment_read, ring_one_thread);
+criterion_group!(benches, segment_write, route, segment_read, ring_one_thread);
 criterion_main!(benches);

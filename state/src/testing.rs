@@ -7,7 +7,7 @@ use crate::metadata::{
     SnapshotKind, SubtaskState,
 };
 use crate::{JobId, OperatorId};
-use millstream_io::Schema;
+use millstream_io::{Record, Schema};
 use millstream_io::id::CheckpointId;
 use millstream_io::source::Redistribution;
 
@@ -74,5 +74,75 @@ pub(crate) fn sample() -> Metadata {
         counters: LineCounters { records_in: 1000, records_out: 900, records_late: 5, records_rejected: 1 },
         files,
         operators: vec![source, count],
+    }
+}
+
+/// Values and keys of a type, by number: different numbers give different keys.
+pub(crate) trait Sample: Record {
+    fn sample(n: u64) -> Self;
+}
+
+/// A word that looks like an empty slot.
+const EMPTY_WORD: u64 = 0xe6d1_57a3_90bc_482f;
+
+impl Sample for u64 {
+    fn sample(n: u64) -> u64 {
+        match n {
+            0 => EMPTY_WORD,
+            1 => u64::MAX,
+            n => n - 2,
+        }
+    }
+}
+
+impl Sample for i64 {
+    fn sample(n: u64) -> i64 {
+        -(n as i64)
+    }
+}
+
+impl Sample for i32 {
+    fn sample(n: u64) -> i32 {
+        n as i32 * 7919
+    }
+}
+
+impl Sample for (u32, u32) {
+    fn sample(n: u64) -> (u32, u32) {
+        (n as u32 % 5, n as u32 / 5)
+    }
+}
+
+impl Sample for (u64, u64) {
+    fn sample(n: u64) -> (u64, u64) {
+        (n, !n)
+    }
+}
+
+/// Texts of 0 to 50 bytes: in the slot, in the arena, and of just sixteen.
+impl Sample for String {
+    fn sample(n: u64) -> String {
+        match n {
+            0 => String::new(),
+            n if n % 3 == 0 => format!("{n:016}"),
+            n if n % 3 == 1 => n.to_string(),
+            n => format!("{n}{}", "é".repeat(n as usize % 23)),
+        }
+    }
+}
+
+impl Sample for (u64, String) {
+    fn sample(n: u64) -> (u64, String) {
+        (n % 3, String::sample(n / 3))
+    }
+}
+
+impl Sample for () {
+    fn sample(_: u64) {}
+}
+
+impl Sample for Option<String> {
+    fn sample(n: u64) -> Option<String> {
+        (n % 2 == 1).then(|| String::sample(n))
     }
 }

@@ -146,6 +146,23 @@ pub trait Record: Sized + Send + 'static {
         trusted::append::<Self::Wire>(Self::to_wire(view), out);
     }
 
+    /// Writes the encoded bytes of `view` to `out`, of which they take all: an encoding in place, where the size is
+    /// known.
+    ///
+    /// ```
+    /// use millstream_io::Record;
+    /// let mut bytes = [0; 4];
+    /// u32::encode_to(258, &mut bytes);
+    /// assert_eq!(bytes, [2, 1, 0, 0]);
+    /// ```
+    ///
+    /// # Panics
+    /// When they take fewer bytes or more; what `out` then holds is no encoding.
+    #[inline(always)]
+    fn encode_to(view: Self::Ref<'_>, out: &mut [u8]) {
+        trusted::fill::<Self::Wire>(Self::to_wire(view), out);
+    }
+
     /// Reads one record from the front of untrusted bytes: checked, and without allocating. Returns the view and
     /// the number of bytes it takes.
     ///

@@ -147,6 +147,16 @@ pub(crate) fn append<W: Wire>(view: W::View<'_>, out: &mut Vec<u8>) {
     }
 }
 
+/// Writes `view` to bytes of which it takes all.
+///
+/// # Panics
+/// When it takes fewer or more; the bytes then are not to be used.
+#[inline(always)]
+pub(crate) fn fill<W: Wire>(view: W::View<'_>, out: &mut [u8]) {
+    // SAFETY: the bytes are borrowed for writing, by nobody else.
+    unsafe { write_at::<W>(view, out.as_mut_ptr(), out.len()) }
+}
+
 /// The view of a row's bytes.
 #[inline(always)]
 pub(crate) fn view_of_row<T: Record>(row: Row<'_, T>) -> WireView<'_, T> {

@@ -79,7 +79,7 @@ impl Image {
                 bytes: std::mem::take(&mut chunk.bytes),
             }
         });
-        KeyedSnapshot { groups: groups.collect() }
+        KeyedSnapshot { groups: groups.collect(), base: true }
     }
 
     /// Forgets what was added since the last freeze.

@@ -8,6 +8,9 @@ use std::ops::Range;
 /// many cache lines as the processor fetches side by side are there, and then fetch none while the block is worked on.
 const AHEAD: usize = 32;
 
+/// How many rows ahead what was asked for is looked at, where that says where more is.
+const NEARER: usize = AHEAD / 2;
+
 /// The rows of a batch, known by index: where their keys come from, and what is done with each key's state.
 ///
 /// One trait rather than three closures, so that all of them may use the same mutable things, a user's key function
@@ -91,6 +94,9 @@ pub fn for_batch<'k, K: Key, V: Record, B: KeyedBackend<K, V>>(
         let place = places[row % AHEAD];
         if row + AHEAD < known {
             places[row % AHEAD] = backend.prefetch(rows.hash(row + AHEAD));
+        }
+        if B::APPROACHES && row + NEARER < known {
+            backend.approach(places[(row + NEARER) % AHEAD], rows.hash(row + NEARER));
         }
         let (hash, key) = (rows.hash(row), rows.key(row));
         backend.with_big(place, hash, key, |entry| rows.apply(row, key, entry));

@@ -1,6 +1,8 @@
 //! Keyed state: what an operator keeps for each key, and the contract of what keeps it.
 
 pub mod batch;
+#[cfg(test)]
+mod contract;
 mod entry;
 pub(crate) mod restore;
 mod snapshot;
@@ -10,6 +12,7 @@ pub use restore::RestoreError;
 pub use snapshot::{GroupChunk, KeyedSnapshot};
 
 use crate::key_group::KeyGroup;
+use crate::paged::PagedFault;
 use millstream_io::record::{Key, Record};
 
 /// How far a visit to every key has come; it begins with the default.
@@ -18,6 +21,10 @@ pub struct Visit {
     pub(crate) aside: bool,
     pub(crate) shard: usize,
     pub(crate) slot: usize,
+    /// The hashes up to this one have been visited in the shard (where these are buckets of a directory).
+    pub(crate) prefix: u64,
+    /// How many top bits of it chose the bucket that is being visited.
+    pub(crate) depth: u32,
 }
 
 /// One state of one keyed operator on one subtask: for each key in the subtask's key groups a value, or none.
@@ -47,6 +54,14 @@ pub trait KeyedBackend<K: Key, V: Record>: Send + 'static {
 
     /// Asks the memory for what [`with`](Self::with) of this hash will touch, and says where that is.
     fn prefetch(&self, hash: u64) -> Self::Place;
+
+    /// Whether [`approach`](Self::approach) does anything.
+    const APPROACHES: bool = false;
+
+    /// Asks the memory for what is found at a place, which was [asked for](Self::prefetch) a while ago: a second step,
+    /// where what the first one brings says where the value is.
+    #[inline(always)]
+    fn approach(&self, _: Self::Place, _hash: u64) {}
 
     /// Calls `f` with the value of `key`, which is first put there (as its default) when there is none.
     ///
@@ -106,11 +121,28 @@ pub trait KeyedBackend<K: Key, V: Record>: Send + 'static {
     /// Forgets the frozen state, because its checkpoint was aborted. Does nothing when nothing is frozen.
     fn abandon(&mut self);
 
-    /// Adds one key group's entries from a snapshot. A group that this subtask does not own is left out without a
+    /// Adds one key group's part of a snapshot; of a chain of snapshots, in their order, from the last
+    /// [base](KeyedSnapshot::base) on. A group that this subtask does not own is left out without a
     /// look at its bytes (KG-05).
     ///
     /// # Errors
     /// [`RestoreError`] when the bytes are not what a snapshot of this state would hold; what was added before the
     /// fault stays, the backend must be given up.
     fn restore(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError>;
+
+    /// Says that all has been restored: to be called before the state is used.
+    ///
+    /// # Errors
+    /// As for [`restore`](Self::restore), for what can be seen only when all is there.
+    fn restored(&mut self) -> Result<(), RestoreError> {
+        Ok(())
+    }
+
+    /// Has the next snapshot be one of everything, because the last one that was taken is lost.
+    fn forget_base(&mut self) {}
+
+    /// What could not be done since this was last asked. The state then lacks a change, and must be given up.
+    fn take_fault(&mut self) -> Option<PagedFault> {
+        None
+    }
 }

@@ -44,6 +44,24 @@ pub enum RestoreError {
         /// The group that the key's hash gives.
         belongs: KeyGroup,
     },
+    /// Pages that are not what the backend writes.
+    #[error("key group {group}: the pages, at byte {at}: {problem}")]
+    Pages {
+        /// The key group.
+        group: KeyGroup,
+        /// Where it was seen; 0 where the bytes are well-formed and what they hold is not.
+        at: usize,
+        /// What is wrong.
+        problem: &'static str,
+    },
+    /// The system gives no more memory.
+    #[error("key group {group}: no more memory for it ({kind})")]
+    Memory {
+        /// The key group.
+        group: KeyGroup,
+        /// What the system says.
+        kind: std::io::ErrorKind,
+    },
     /// A key that was there before.
     #[error("key group {group}: the key of entry {entry}, at byte {at}, occurs twice")]
     Duplicate {

@@ -3,14 +3,24 @@
 use crate::key_group::KeyGroup;
 
 /// One state of one subtask as of a barrier.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyedSnapshot {
-    /// The key groups that have entries, in ascending order, each once.
+    /// The key groups that have something in it, in ascending order, each once.
     pub groups: Vec<GroupChunk>,
+    /// Whether it is all of the state. Otherwise it is what changed since the snapshot that was taken before, and is
+    /// restored behind that.
+    pub base: bool,
+}
+
+impl Default for KeyedSnapshot {
+    /// All of a state without keys.
+    fn default() -> Self {
+        Self { groups: Vec::new(), base: true }
+    }
 }
 
 impl KeyedSnapshot {
-    /// Entries of all groups.
+    /// Entries of all groups in it.
     pub fn entries(&self) -> u64 {
         self.groups.iter().map(|chunk| chunk.entries).sum()
     }
@@ -21,14 +31,14 @@ impl KeyedSnapshot {
     }
 }
 
-/// The entries of one key group: `entries` times the row of a key followed by the row of its value, in no particular
-/// order.
+/// One key group's part. Of the `hashmap` backend: `entries` times the row of a key followed by the row of its value, in
+/// no particular order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupChunk {
     /// The key group.
     pub group: KeyGroup,
-    /// How many entries there are.
+    /// How many entries the group had.
     pub entries: u64,
-    /// The entries.
+    /// What the backend restores them from.
     pub bytes: Vec<u8>,
 }

@@ -35,7 +35,7 @@ fn list(list: u16, elements: &[&str]) -> ListSnapshot {
 
 /// Two operators: one with two keyed states, one with a list.
 fn snapshot() -> SubtaskSnapshot {
-    let keyed = |groups: Vec<GroupChunk>| KeyedSnapshot { groups };
+    let keyed = |groups: Vec<GroupChunk>| KeyedSnapshot { groups, base: true };
     let first = OperatorSnapshot {
         id: OperatorId::of_uid("a"),
         finished: false,

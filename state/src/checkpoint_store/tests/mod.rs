@@ -50,7 +50,7 @@ pub(super) fn attempt(store: &CheckpointStore, id: CheckpointId) -> Result<Metad
     for n in 0..SUBTASKS {
         let group = KeyGroup(n as u16 * 64);
         let groups = vec![GroupChunk { group, entries: 1, bytes: content(id, n) }];
-        let keyed = vec![(0, KeyedSnapshot { groups })];
+        let keyed = vec![(0, KeyedSnapshot { groups, base: true })];
         let operator = OperatorSnapshot { id: sum, finished: false, keyed, lists: Vec::new() };
         let snapshot = SubtaskSnapshot { operators: vec![operator] };
         // One of the two is small enough for the metadata when its number has one digit.

@@ -1,6 +1,7 @@
 //! Snapshots that were damaged on their way.
 
 use super::*;
+use proptest::prelude::*;
 use crate::keyed::RestoreError;
 
 fn sample() -> (KeyGroup, u64, Vec<u8>) {

@@ -1,0 +1,151 @@
+//! Buckets: a run of pages with a part of one key group's keys, chosen by the top bits of their hashes.
+//!
+//! The first line of a bucket is its header, the lines behind it are homes: a key's home is chosen by the bits of its
+//! hash that follow those that chose the bucket. There are two forms, chosen by the types of key and value:
+//! [`Words`] for small values of a fixed size under word keys, [`Records`] for all others.
+
+mod header;
+mod records;
+mod words;
+
+pub(super) use header::{Header, Shape};
+pub(super) use records::Records;
+pub(super) use words::Words;
+
+use super::memory::{LINE, PAGE};
+use super::pages::Pages;
+use millstream_io::record::{Key, Record};
+
+/// The largest bucket: a whole segment.
+pub(super) const MAX_LOG2: u32 = super::memory::SEGMENT_PAGES.ilog2();
+
+/// The top bits of a hash that may choose a bucket: beyond them the bits that choose a home would run out.
+pub(super) const MAX_DEPTH: u32 = 16;
+
+/// Where the hashes with some top bits lead: all that finding a home takes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Lead {
+    /// Where the bucket's first line is in memory.
+    pub address: usize,
+    /// The number of its first line.
+    pub line: u32,
+    /// Lines that are homes.
+    pub homes: u32,
+    /// How many top bits chose it.
+    pub depth: u32,
+}
+
+impl Lead {
+    pub fn new(pages: &Pages, page: usize, header: Header) -> Self {
+        let line = page * (PAGE / LINE);
+        Self {
+            address: pages.address(line),
+            line: line as u32,
+            homes: header.homes.into(),
+            depth: header.depth.into(),
+        }
+    }
+
+    /// Leads to nothing: see [`Pages::new`].
+    pub fn nothing(pages: &Pages) -> Self {
+        Self { address: pages.address(0), line: 0, homes: 1, depth: 0 }
+    }
+
+    /// Whether it leads to no bucket.
+    pub fn is_nothing(self) -> bool {
+        self.line == 0
+    }
+
+    /// The home of a hash: its line, counted from the bucket's.
+    #[inline(always)]
+    pub fn home(self, hash: u64) -> u32 {
+        let bits = (hash << self.depth) >> 32;
+        1 + ((bits * u64::from(self.homes)) >> 32) as u32
+    }
+
+    /// Where the bucket begins, in bytes.
+    pub fn at(self) -> usize {
+        self.line as usize * LINE
+    }
+}
+
+/// Where a key probably is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    /// The line of its home.
+    pub(super) line: u32,
+    /// The first line of its bucket.
+    pub(super) bucket: u32,
+    /// What the table's generation was.
+    pub(super) generation: u32,
+}
+
+/// Where a key is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot {
+    /// Its slot, in bytes from the beginning of the memory.
+    pub slot: usize,
+    /// Its value, likewise.
+    pub value: usize,
+}
+
+/// How a bucket keeps its keys.
+///
+/// `insert`, `update` and `add` answer `false`, and leave the bucket as it was, where there is no more room.
+pub(super) trait Form<K: Key, V: Record>: Send + 'static {
+    /// The kind in the header.
+    const KIND: u8;
+
+    /// The largest entry.
+    const MOST: usize;
+
+    /// What is looked for.
+    type Probe<'a>: Copy;
+
+    /// Calls `f` with what to look for.
+    fn with_probe<R>(hash: u64, key: K::Ref<'_>, f: impl FnOnce(Self::Probe<'_>) -> R) -> R;
+
+    /// Asks the memory for what is behind the home, once the home is there.
+    fn approach(pages: &Pages, place: Place, hash: u64);
+
+    /// The key where it is in its home line.
+    fn find_near(pages: &Pages, place: Place, probe: Self::Probe<'_>) -> Option<Spot>;
+
+    /// The key.
+    fn find(pages: &Pages, lead: Lead, hash: u64, probe: Self::Probe<'_>) -> Option<Spot>;
+
+    /// The value at a spot.
+    fn read(pages: &Pages, spot: Spot) -> V;
+
+    /// Changes the value at a spot in place, where the new one takes as many bytes as the old one.
+    fn update(pages: &mut Pages, spot: Spot, value: &V) -> bool;
+
+    /// Changes the value of a key that is there.
+    fn replace(pages: &mut Pages, lead: Lead, spot: Spot, value: &V) -> bool;
+
+    /// Puts in a key that is not there.
+    fn insert(pages: &mut Pages, lead: Lead, hash: u64, probe: Self::Probe<'_>, value: &V) -> bool;
+
+    /// Takes a key out.
+    fn remove(pages: &mut Pages, lead: Lead, spot: Spot);
+
+    /// Calls `f` with hash and bytes of every key with its value: what [`Form::add`] takes. `bucket` are the bytes of a
+    /// whole bucket.
+    fn each(bucket: &[u8], f: impl FnMut(u64, &[u8]));
+
+    /// Puts in what [`Form::each`] gave of another bucket.
+    fn add(pages: &mut Pages, lead: Lead, hash: u64, entry: &[u8]) -> bool;
+
+    /// What takes so many entries of so many bytes altogether, with room for about a third more; `None` where no bucket
+    /// is as large.
+    fn shape(entries: usize, bytes: usize) -> Option<Shape>;
+
+    /// Looks at a bucket that comes from a file, all but whether its keys belong there.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    fn check(header: &Header, bucket: &[u8]) -> Result<(), &'static str>;
+
+    /// Calls `f` with the key of an entry that [`Form::each`] gave; returns the value.
+    fn with_entry<R>(entry: &[u8], f: impl FnOnce(K::Ref<'_>, V) -> R) -> R;
+}

@@ -1,0 +1,26 @@
+//! What a table on pages cannot do.
+
+use thiserror::Error;
+
+/// Why a value could not be kept. The table goes on without it: whoever is told must give up the attempt.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PagedFault {
+    /// The system gives no more memory.
+    #[error("no more memory for state pages: {0}")]
+    Memory(#[from] std::io::Error),
+    /// Key and value are too large.
+    #[error("a key and its value take {size} bytes, more than the {most} that a state on pages can hold")]
+    TooLarge {
+        /// Bytes they take, encoded.
+        size: usize,
+        /// Bytes that are possible.
+        most: usize,
+    },
+    /// More keys with nearly the same hash than a bucket takes.
+    #[error("key group {group} has too many keys of nearly the same hash")]
+    Crowded {
+        /// The key group.
+        group: u16,
+    },
+}

@@ -1,0 +1,185 @@
+//! Lines of pages as bytes of a snapshot: an entry for a page says which of its lines follow.
+//!
+//! An entry is a page number, as the difference to that of the entry before (zigzag, as a varint; the first one counts
+//! from 0), a byte for the form, and the lines:
+//!
+//! - form 0 to 63: that line alone;
+//! - form 64: a mask of eight bytes, little-endian, and the lines of its bits in ascending order;
+//! - form 65: all 64 lines.
+//!
+//! Entries may come in any order. Later bytes of a chain of snapshots win, and within the bytes of one snapshot no line comes
+//! twice.
+
+use super::memory::{LINE, PAGE};
+
+const MASKED: u8 = 64;
+const WHOLE: u8 = 65;
+
+/// The lines copied since the last freeze, by group.
+#[derive(Debug)]
+pub(super) struct Image {
+    groups: Vec<Group>,
+    bytes: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Group {
+    bytes: Vec<u8>,
+    last: u32,
+}
+
+impl Image {
+    pub fn new(groups: usize) -> Self {
+        Self { groups: vec![Group::default(); groups], bytes: 0 }
+    }
+
+    /// Bytes of all groups.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Adds lines of a page: of `content`, its bytes, those in the mask.
+    pub fn add(&mut self, group: usize, page: u32, mut lines: u64, content: &[u8]) {
+        let group = &mut self.groups[group];
+        let before = group.bytes.len();
+        put_varint(zigzag(page.wrapping_sub(group.last).cast_signed()), &mut group.bytes);
+        group.last = page;
+        let line = |line: u32| &content[line as usize * LINE..][..LINE];
+        match lines.count_ones() {
+            1 => {
+                group.bytes.push(lines.trailing_zeros() as u8);
+                group.bytes.extend_from_slice(line(lines.trailing_zeros()));
+            }
+            64 => {
+                group.bytes.push(WHOLE);
+                group.bytes.extend_from_slice(content);
+            }
+            _ => {
+                group.bytes.push(MASKED);
+                group.bytes.extend_from_slice(&lines.to_le_bytes());
+                while lines != 0 {
+                    group.bytes.extend_from_slice(line(lines.trailing_zeros()));
+                    lines &= lines - 1;
+                }
+            }
+        }
+        self.bytes += group.bytes.len() - before;
+    }
+
+    /// What was added: for each group with changes its index and bytes.
+    pub fn take(&mut self) -> impl Iterator<Item = (usize, Vec<u8>)> + use<> {
+        self.bytes = 0;
+        let taken = self.groups.iter_mut().map(std::mem::take).map(|group| group.bytes);
+        let taken: Vec<_> = taken.enumerate().filter(|(_, bytes)| !bytes.is_empty()).collect();
+        taken.into_iter()
+    }
+}
+
+/// What is wrong with bytes that should be entries: where, and what.
+pub(super) type Problem = (usize, &'static str);
+
+/// The entries: page, lines, and their content.
+pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = Result<(u32, u64, &[u8]), Problem>> {
+    let mut rest = bytes;
+    let mut page = 0u32;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let at = bytes.len() - rest.len();
+        let entry = entry(&mut rest, &mut page);
+        if entry.is_err() {
+            rest = &[];
+        }
+        Some(entry.map_err(|problem| (at, problem)))
+    })
+}
+
+fn entry<'a>(rest: &mut &'a [u8], page: &mut u32) -> Result<(u32, u64, &'a [u8]), &'static str> {
+    const SHORT: &str = "an entry of a page goes beyond the end";
+    let step = take_varint(rest).ok_or("an entry does not begin with the number of a page")?;
+    *page = page.wrapping_add(unzigzag(step).cast_unsigned());
+    let (form, behind) = rest.split_first().ok_or(SHORT)?;
+    *rest = behind;
+    let lines = match *form {
+        line @ 0..64 => 1 << line,
+        MASKED => {
+            let (mask, behind) = rest.split_first_chunk().ok_or(SHORT)?;
+            *rest = behind;
+            u64::from_le_bytes(*mask)
+        }
+        WHOLE => u64::MAX,
+        _ => return Err("the lines of a page come in a form that is not known"),
+    };
+    let content = rest.split_at_checked(lines.count_ones() as usize * LINE).ok_or(SHORT)?;
+    *rest = content.1;
+    debug_assert!(content.0.len() <= PAGE);
+    Ok((*page, lines, content.0))
+}
+
+fn zigzag(value: i32) -> u32 {
+    ((value << 1) ^ (value >> 31)).cast_unsigned()
+}
+
+fn unzigzag(value: u32) -> i32 {
+    (value >> 1).cast_signed() ^ -((value & 1).cast_signed())
+}
+
+fn put_varint(mut value: u32, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn take_varint(rest: &mut &[u8]) -> Option<u32> {
+    let mut value = 0u64;
+    for shift in (0..35).step_by(7) {
+        let (byte, behind) = rest.split_first()?;
+        *rest = behind;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return u32::try_from(value).ok();
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The three forms by hand, and in any order of pages.
+    #[test]
+    fn lines_come_back_as_they_were() {
+        let content: Vec<u8> = (0..PAGE).map(|i| (i / LINE) as u8).collect();
+        let mut image = Image::new(2);
+        image.add(1, 300, 1 << 5, &content);
+        image.add(1, 7, 0b1010, &content);
+        image.add(1, u32::MAX, u64::MAX, &content);
+        let taken: Vec<_> = image.take().collect();
+        let [(1, bytes)] = &taken[..] else { panic!("{taken:?}") };
+        assert_eq!(bytes[..4], [0xd8, 0x04, 5, 5], "300 * 2 as a varint, form 5, the content of line 5");
+        assert_eq!(bytes.len(), (2 + 1 + 64) + (2 + 1 + 8 + 2 * 64) + (1 + 1 + 4096));
+        let all: Vec<_> = entries(bytes).map(Result::unwrap).collect();
+        assert_eq!(all[0], (300, 1 << 5, &[5; 64][..]));
+        assert_eq!((all[1].0, all[1].1, all[1].2[0], all[1].2[127]), (7, 0b1010, 1, 3));
+        assert_eq!(all[2], (u32::MAX, u64::MAX, &content[..]));
+        assert_eq!(image.take().count(), 0);
+    }
+
+    #[test]
+    fn bytes_that_are_no_entries_are_told_apart() {
+        let fault = |bytes: &[u8]| entries(bytes).find_map(Result::err);
+        assert_eq!(fault(&[]), None);
+        assert_eq!(fault(&[0x80]), Some((0, "an entry does not begin with the number of a page")));
+        assert!(fault(&[0xff; 5]).is_some());
+        assert!(fault(&[0, 66]).is_some());
+        assert!(fault(&[0, 65, 1]).is_some());
+        let mut two = vec![2, 0];
+        two.extend([9; 64]);
+        two.extend([2, 0, 1]);
+        assert_eq!(fault(&two), Some((66, "an entry of a page goes beyond the end")));
+    }
+}

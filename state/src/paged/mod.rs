@@ -1,0 +1,346 @@
+//! The `paged` backend: keyed state in pages, whose snapshots are what changed since the last one.
+//!
+//! A small state is kept as the `hashmap` backend keeps it, in one table near the core, and its snapshots have all of it. Once
+//! it is large enough that this would cost, it moves to pages, for good. From bottom to top:
+//!
+//! - `memory`: mappings that never move, by line and by byte;
+//! - `pages`: which lines are dirty, which are frozen, and the only way to change one; `image`: lines as bytes of a snapshot;
+//! - `bucket`: runs of pages with a part of the keys of one key group, in two forms, `words` and `records`;
+//! - `directory`: which bucket a hash leads to;
+//! - `table`: the hot path, growth, and how pages are read back.
+
+mod bucket;
+mod directory;
+mod fault;
+mod image;
+mod memory;
+mod pages;
+mod table;
+
+pub use bucket::Place;
+pub use fault::PagedFault;
+
+use crate::heap::HeapState;
+use crate::key_group::{Grouping, KeyGroup, KeyGroupRange};
+use crate::keyed::{Entry, GroupChunk, KeyedBackend, KeyedSnapshot, RestoreError, Visit, restore};
+use bucket::{Records, Words};
+use millstream_io::record::{Key, Record};
+use table::{Loading, Table};
+
+/// A state with more keys moves to pages.
+const FEW: usize = if cfg!(test) { 20 } else { 8 << 10 };
+
+/// A state whose snapshot has more bytes moves to pages.
+const SMALL: u64 = if cfg!(test) { 2 << 10 } else { 256 << 10 };
+
+/// The first byte of a group's part of a snapshot: entries follow, as the `hashmap` backend writes them.
+const ENTRIES: u8 = 0;
+/// Lines of pages follow.
+const PAGES: u8 = 1;
+
+/// Keyed state in pages.
+///
+/// ```
+/// use millstream_io::record::Key;
+/// use millstream_state::{KeyedBackend, PagedState, Parallelism};
+///
+/// let whole = Parallelism::new(1, None)?;
+/// let mut sums = PagedState::<u64, u64>::new(whole.range_of(0), whole.max())?;
+/// for key in 0..100_000 {
+///     sums.with(u64::hash(key), key, |mut sum| *sum += key);
+/// }
+/// sums.freeze();
+/// while !sums.drain(1 << 20) {}
+/// let all = sums.take_snapshot();
+///
+/// sums.with(u64::hash(7), 7, |mut sum| *sum += 1);
+/// sums.freeze();
+/// while !sums.drain(1 << 20) {}
+/// let changes = sums.take_snapshot();
+/// assert!(all.base && !changes.base && changes.bytes() < 100);
+///
+/// let mut again = PagedState::<u64, u64>::new(whole.range_of(0), whole.max())?;
+/// for chunk in all.groups.iter().chain(&changes.groups) {
+///     again.restore(chunk.group, chunk.entries, &chunk.bytes)?;
+/// }
+/// again.restored()?;
+/// assert_eq!(again.with(u64::hash(7), 7, |sum| *sum), 8);
+/// assert_eq!(again.len(), 100_000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Limits
+/// A key and its value take at most 16 KiB encoded, unless they are small and of fixed size.
+#[derive(Debug)]
+pub struct PagedState<K: Key, V: Record + Default> {
+    small: HeapState<K, V>,
+    /// Whether the state is on pages.
+    moved: bool,
+    // Exactly one of the two is used, as a constant of the types says.
+    words: Table<K, V, Words>,
+    records: Table<K, V, Records>,
+    range: KeyGroupRange,
+    /// A snapshot of the small state that was under way when that moved.
+    parting: Option<KeyedSnapshot>,
+    freeze: Freeze,
+    /// Keys by group as of the freeze.
+    counts: Vec<u64>,
+    /// Whether a snapshot of pages was taken that the next one may build on.
+    based: bool,
+    /// Groups of which pages were loaded, and the keys that they should have.
+    loaded: Vec<Option<u64>>,
+}
+
+/// How far the snapshot under way is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Freeze {
+    Idle,
+    Draining,
+    Complete,
+}
+
+/// Calls a method of the table that is used, or uses its field.
+macro_rules! table {
+    ($self:ident . $($what:tt)*) => {
+        if Words::suits::<K, V>() { $self.words.$($what)* } else { $self.records.$($what)* }
+    };
+}
+
+impl<K: Key, V: Record + Default> PagedState<K, V> {
+    /// No keys yet; `range` are the key groups, of `max_parallelism`, that the subtask owns.
+    ///
+    /// # Errors
+    /// The system gives no memory.
+    ///
+    /// # Panics
+    /// When `max_parallelism` is out of bounds, or `range` is not within it.
+    pub fn new(range: KeyGroupRange, max_parallelism: u32) -> Result<Self, PagedFault> {
+        let grouping = Grouping::new(max_parallelism);
+        Ok(Self {
+            small: HeapState::new(range, max_parallelism),
+            moved: false,
+            words: Table::new(range, grouping)?,
+            records: Table::new(range, grouping)?,
+            range,
+            parting: None,
+            freeze: Freeze::Idle,
+            counts: Vec::new(),
+            based: false,
+            loaded: vec![None; range.len()],
+        })
+    }
+
+    /// A key is new among few: is it one too many?
+    #[cold]
+    #[inline(never)]
+    fn more(&mut self) {
+        if self.small.len() > FEW {
+            self.move_to_pages();
+        }
+    }
+
+    fn move_to_pages(&mut self) {
+        if self.freeze != Freeze::Idle {
+            self.small.drain(usize::MAX);
+            self.parting = Some(prefixed(self.small.take_snapshot()));
+        }
+        let Self { small, words, records, .. } = self;
+        small.for_each(|key, value| {
+            if Words::suits::<K, V>() { words.insert(key, value) } else { records.insert(key, value) }
+        });
+        self.small = HeapState::new(self.range, table!(self.grouping()).max());
+        self.moved = true;
+    }
+
+    fn index(&self, group: KeyGroup) -> usize {
+        usize::from(group.0 - self.range.start().0)
+    }
+}
+
+/// The snapshot of a small state as one of this backend.
+fn prefixed(mut snapshot: KeyedSnapshot) -> KeyedSnapshot {
+    for chunk in &mut snapshot.groups {
+        chunk.bytes.insert(0, ENTRIES);
+    }
+    snapshot
+}
+
+impl<K: Key, V: Record + Default> KeyedBackend<K, V> for PagedState<K, V> {
+    type Place = Place;
+
+    const APPROACHES: bool = !Words::suits::<K, V>();
+
+    fn len(&self) -> usize {
+        self.small.len() + table!(self.len())
+    }
+
+    #[inline(always)]
+    fn big(&self) -> bool {
+        self.moved
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, hash: u64) -> Place {
+        table!(self.prefetch(hash))
+    }
+
+    #[inline(always)]
+    fn approach(&self, place: Place, hash: u64) {
+        table!(self.approach(place, hash));
+    }
+
+    #[inline(always)]
+    fn with<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+        if self.moved { table!(self.with(hash, key, f)) } else { self.with_small(hash, key, f) }
+    }
+
+    #[inline(always)]
+    fn with_small<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+        if self.moved {
+            // In the middle of a batch.
+            return table!(self.with(hash, key, f));
+        }
+        let mut new = false;
+        let result = self.small.with_small(hash, key, |entry| {
+            new = entry.is_new();
+            f(entry)
+        });
+        if new {
+            self.more();
+        }
+        result
+    }
+
+    #[inline(always)]
+    fn with_big<R>(
+        &mut self,
+        place: Place,
+        hash: u64,
+        key: K::Ref<'_>,
+        f: impl FnOnce(Entry<'_, V>) -> R,
+    ) -> R {
+        table!(self.with_place(place, hash, key, f))
+    }
+
+    fn visit(&mut self, at: &mut Visit, places: usize, f: impl FnMut(K::Ref<'_>, &mut V) -> bool) -> bool {
+        if self.moved { table!(self.visit(at, places, f)) } else { self.small.visit(at, places, f) }
+    }
+
+    fn freeze(&mut self) {
+        assert_eq!(self.freeze, Freeze::Idle, "a snapshot is taken or abandoned before the next freeze");
+        self.freeze = Freeze::Draining;
+        if self.moved {
+            let counts = table!(self.counts.as_slice());
+            self.counts.clear();
+            self.counts.extend_from_slice(counts);
+            table!(self.pages.freeze());
+        } else {
+            self.small.freeze();
+        }
+    }
+
+    fn drain(&mut self, budget: usize) -> bool {
+        if self.freeze != Freeze::Draining {
+            return true;
+        }
+        let done = match (&self.parting, self.moved) {
+            (Some(_), _) => true,
+            (None, true) => table!(self.pages.drain(budget)),
+            (None, false) => self.small.drain(budget),
+        };
+        if done {
+            self.freeze = Freeze::Complete;
+        }
+        done
+    }
+
+    fn take_snapshot(&mut self) -> KeyedSnapshot {
+        assert_eq!(self.freeze, Freeze::Complete, "a snapshot is taken once its drain is complete");
+        self.freeze = Freeze::Idle;
+        if let Some(snapshot) = self.parting.take() {
+            return snapshot;
+        }
+        if !self.moved {
+            let snapshot = prefixed(self.small.take_snapshot());
+            if snapshot.bytes() > SMALL {
+                self.move_to_pages();
+            }
+            return snapshot;
+        }
+        let start = self.range.start().0;
+        let chunk = |(index, mut bytes): (usize, Vec<u8>)| {
+            bytes.insert(0, PAGES);
+            GroupChunk { group: KeyGroup(start + index as u16), entries: self.counts[index], bytes }
+        };
+        let groups = if Words::suits::<K, V>() {
+            self.words.pages.take_image().map(chunk).collect()
+        } else {
+            self.records.pages.take_image().map(chunk).collect()
+        };
+        KeyedSnapshot { base: !std::mem::replace(&mut self.based, true), groups }
+    }
+
+    fn abandon(&mut self) {
+        if std::mem::replace(&mut self.freeze, Freeze::Idle) == Freeze::Idle || self.parting.take().is_some() {
+            return;
+        }
+        if self.moved {
+            table!(self.pages.abandon());
+        } else {
+            self.small.abandon();
+        }
+    }
+
+    fn restore(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError> {
+        if !self.range.contains(group) {
+            return Ok(());
+        }
+        match bytes.split_first() {
+            Some((&ENTRIES, bytes)) => {
+                let grouping = table!(self.grouping());
+                restore::read_entries::<K, V>(grouping, group, entries, bytes, |hash, key, value| {
+                    self.with(hash, key, |mut entry| {
+                        *entry = value;
+                        entry.is_new()
+                    })
+                })
+            }
+            Some((&PAGES, bytes)) => {
+                self.moved = true;
+                let index = self.index(group);
+                self.loaded[index] = Some(entries);
+                table!(self.load(group, bytes)).map_err(|loading| match loading {
+                    Loading::Damaged(at, problem) => RestoreError::Pages { group, at: at + 1, problem },
+                    Loading::Memory(error) => RestoreError::Memory { group, kind: error.kind() },
+                })
+            }
+            _ => {
+                let problem = "they begin with a form that is not known";
+                Err(RestoreError::Pages { group, at: 0, problem })
+            }
+        }
+    }
+
+    fn restored(&mut self) -> Result<(), RestoreError> {
+        for group in self.range.iter() {
+            let index = self.index(group);
+            if let Some(entries) = self.loaded[index].take() {
+                let settled = table!(self.settle(group, entries));
+                settled.map_err(|problem| RestoreError::Pages { group, at: 0, problem })?;
+            }
+        }
+        if self.moved && !self.small.is_empty() {
+            self.move_to_pages();
+        }
+        Ok(())
+    }
+
+    fn forget_base(&mut self) {
+        self.based = false;
+        table!(self.pages.mark_all());
+    }
+
+    fn take_fault(&mut self) -> Option<PagedFault> {
+        table!(self.take_fault())
+    }
+}

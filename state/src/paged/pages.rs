@@ -1,0 +1,339 @@
+//! Pages with dirty lines: what changed since the last barrier, and what a snapshot under way still has to copy.
+//!
+//! Each page has two masks of 64 bits, one bit a line, one mask for each parity of the epoch. [`Pages::freeze`] turns the
+//! parity around: the mask that was written to becomes the frozen set, the other one, empty, takes over. The owner then
+//! copies the frozen lines out in small steps; a line that is about to change before its turn is copied just before. So
+//!
+//! 1. outside a drain every mask of the other parity is zero;
+//! 2. a line's bit is set before the line differs from what it held at the last barrier;
+//! 3. during a drain, a line whose frozen bit is set holds what it held at the barrier.
+//!
+//! All three hold because [`Pages::write`] and [`Pages::line_mut`] are the only ways to bytes that may be changed.
+//! No other thread touches any of it.
+
+use super::image::Image;
+use super::memory::{LINE, Line, Memory, PAGE, PAGE_LINES, SEGMENT_PAGES};
+use millstream_io::prefetch::prefetch_index;
+use std::io;
+
+/// All pages of a segment, as a mask.
+const ALL_PAGES: u16 = ((1u32 << SEGMENT_PAGES) - 1) as u16;
+
+/// The group of the segment that holds nothing: see [`Pages::new`].
+const NO_GROUP: u32 = u32::MAX;
+
+/// What is known of a segment.
+#[derive(Debug)]
+struct Segment {
+    /// The key group that it belongs to, counted within the owner's.
+    group: u32,
+    /// Its number in that group.
+    ordinal: u32,
+    /// Pages that no bucket has.
+    free: u16,
+    /// Pages that never were written, and are zero.
+    fresh: u16,
+    /// Pages with dirty lines, for each parity.
+    dirty: [u16; 2],
+}
+
+/// The pages of one table. Pages and lines are numbered through; within a key group they have numbers of their own, which
+/// snapshots use.
+#[derive(Debug)]
+pub(super) struct Pages {
+    memory: Memory,
+    masks: Vec<[u64; 2]>,
+    segments: Vec<Segment>,
+    /// The segments of each group.
+    groups: Vec<Vec<u32>>,
+    /// The parity that is written to.
+    parity: usize,
+    draining: bool,
+    /// Where the drain goes on: group and segment of it.
+    cursor: (usize, usize),
+    image: Image,
+}
+
+impl Pages {
+    /// No pages, but for a segment that nothing is ever written to: there an empty bucket leads, so that no lookup has to
+    /// ask whether there is one.
+    ///
+    /// # Errors
+    /// The system gives no memory.
+    pub fn new(groups: usize) -> io::Result<Self> {
+        let mut pages = Self {
+            memory: Memory::default(),
+            masks: Vec::new(),
+            segments: Vec::new(),
+            groups: vec![Vec::new(); groups],
+            parity: 0,
+            draining: false,
+            cursor: (0, 0),
+            image: Image::new(groups),
+        };
+        pages.add_segment(NO_GROUP, 0)?;
+        Ok(pages)
+    }
+
+    #[inline(always)]
+    pub fn line(&self, line: usize) -> &Line {
+        self.memory.line(line)
+    }
+
+    #[inline(always)]
+    pub fn bytes(&self, at: usize, len: usize) -> &[u8] {
+        self.memory.bytes(at, len)
+    }
+
+    pub fn address(&self, line: usize) -> usize {
+        self.memory.address(line)
+    }
+
+    /// Asks the memory for a line's dirty bits.
+    #[inline(always)]
+    pub fn prefetch_mask(&self, line: usize) {
+        prefetch_index(&self.masks, line / PAGE_LINES);
+    }
+
+    /// A line that is about to change.
+    #[inline(always)]
+    pub fn line_mut(&mut self, line: usize) -> &mut Line {
+        self.mark(line / PAGE_LINES, 1 << (line % PAGE_LINES));
+        self.memory.line_mut(line)
+    }
+
+    /// Bytes that are about to change, all of them; they must be in one segment.
+    pub fn write(&mut self, at: usize, len: usize) -> &mut [u8] {
+        let (first, last) = (at / LINE, (at + len - 1) / LINE);
+        for page in first / PAGE_LINES..last / PAGE_LINES + 1 {
+            let from = first.saturating_sub(page * PAGE_LINES);
+            let to = (last - page * PAGE_LINES).min(PAGE_LINES - 1);
+            self.mark(page, (u64::MAX >> (PAGE_LINES - 1 - (to - from))) << from);
+        }
+        self.memory.bytes_mut(at, len)
+    }
+
+    /// [`Pages::write`], of those lines that differ.
+    pub fn replace(&mut self, at: usize, new: &[u8]) {
+        let mut done = 0;
+        while done < new.len() {
+            let len = (LINE - (at + done) % LINE).min(new.len() - done);
+            let part = &new[done..done + len];
+            if self.memory.bytes(at + done, len) != part {
+                self.write(at + done, len).copy_from_slice(part);
+            }
+            done += len;
+        }
+    }
+
+    #[inline(always)]
+    fn mark(&mut self, page: usize, bits: u64) {
+        let parity = self.parity & 1;
+        if self.draining && self.masks[page][1 - parity] & bits != 0 {
+            self.save(page, bits);
+        }
+        let old = self.masks[page][parity];
+        if old & bits != bits {
+            self.masks[page][parity] = old | bits;
+            if old == 0 {
+                self.segments[page / SEGMENT_PAGES].dirty[parity] |= 1 << (page % SEGMENT_PAGES);
+            }
+        }
+    }
+
+    /// Copies frozen lines that are about to change.
+    #[cold]
+    #[inline(never)]
+    fn save(&mut self, page: usize, bits: u64) {
+        let frozen = &mut self.masks[page][1 - self.parity];
+        let lines = *frozen & bits;
+        *frozen &= !bits;
+        self.copy_out(page, lines);
+    }
+
+    fn copy_out(&mut self, page: usize, lines: u64) {
+        let segment = &self.segments[page / SEGMENT_PAGES];
+        let local = segment.ordinal as usize * SEGMENT_PAGES + page % SEGMENT_PAGES;
+        self.image.add(segment.group as usize, local as u32, lines, self.memory.bytes(page * PAGE, PAGE));
+    }
+
+    /// Barrier: the dirty lines are frozen as they are. Constant time.
+    pub fn freeze(&mut self) {
+        debug_assert!(!self.draining);
+        self.parity = 1 - self.parity;
+        self.draining = true;
+        self.cursor = (0, 0);
+    }
+
+    /// Copies frozen lines of about so many bytes. Returns whether all are copied.
+    pub fn drain(&mut self, budget: usize) -> bool {
+        if !self.draining {
+            return true;
+        }
+        let frozen = 1 - self.parity;
+        let mut left = budget;
+        let (mut group, mut nth) = self.cursor;
+        while let Some(segments) = self.groups.get(group) {
+            let Some(&segment) = segments.get(nth) else {
+                (group, nth) = (group + 1, 0);
+                continue;
+            };
+            if left == 0 {
+                self.cursor = (group, nth);
+                return false;
+            }
+            let before = self.image.bytes();
+            let mut dirty = std::mem::take(&mut self.segments[segment as usize].dirty[frozen]);
+            while dirty != 0 {
+                let page = segment as usize * SEGMENT_PAGES + dirty.trailing_zeros() as usize;
+                dirty &= dirty - 1;
+                let lines = std::mem::take(&mut self.masks[page][frozen]);
+                if lines != 0 {
+                    self.copy_out(page, lines);
+                }
+            }
+            nth += 1;
+            left = left.saturating_sub(self.image.bytes() - before + LINE);
+        }
+        self.draining = false;
+        true
+    }
+
+    /// What was copied since the freeze: for each group with changes its index and bytes.
+    pub fn take_image(&mut self) -> impl Iterator<Item = (usize, Vec<u8>)> {
+        self.image.take()
+    }
+
+    /// Forgets the snapshot under way: all its lines are changes that the next one has to have.
+    pub fn abandon(&mut self) {
+        let (parity, frozen) = (self.parity, 1 - self.parity);
+        for (group, bytes) in self.image.take() {
+            let entries = super::image::entries(&bytes).map(|entry| entry.expect("what was written is well-formed"));
+            for (local, lines, _) in entries {
+                let (ordinal, page) = (local as usize / SEGMENT_PAGES, local as usize % SEGMENT_PAGES);
+                let segment = self.groups[group][ordinal] as usize;
+                self.masks[segment * SEGMENT_PAGES + page][parity] |= lines;
+                self.segments[segment].dirty[parity] |= 1 << page;
+            }
+        }
+        if std::mem::take(&mut self.draining) {
+            for segment in &mut self.segments {
+                let dirty = std::mem::take(&mut segment.dirty[frozen]);
+                segment.dirty[parity] |= dirty;
+            }
+            for masks in &mut self.masks {
+                let lines = std::mem::take(&mut masks[frozen]);
+                masks[parity] |= lines;
+            }
+        }
+    }
+
+    /// Has the next snapshot be one of everything, because one before it was lost.
+    pub fn mark_all(&mut self) {
+        for (index, segment) in self.segments.iter_mut().enumerate().skip(1) {
+            for page in 0..SEGMENT_PAGES {
+                let bit = 1 << page;
+                if segment.fresh & bit == 0 {
+                    let lines = if segment.free & bit == 0 { u64::MAX } else { 1 };
+                    self.masks[index * SEGMENT_PAGES + page][self.parity] |= lines;
+                    segment.dirty[self.parity] |= bit;
+                }
+            }
+        }
+    }
+
+    /// Pages of a group, as many as `1 << log2`, side by side and in one segment, all zero. Returns the first.
+    ///
+    /// # Errors
+    /// The system gives no more memory.
+    pub fn allocate(&mut self, group: usize, log2: u32) -> io::Result<usize> {
+        let run = run_mask(log2);
+        let of_segment = |free: u16| (0..SEGMENT_PAGES).step_by(1 << log2).find(|at| free >> at & run == run);
+        // The newest segments first: older ones are mostly full.
+        let found = self.groups[group].iter().rev().find_map(|segment| {
+            Some((*segment as usize, of_segment(self.segments[*segment as usize].free)?))
+        });
+        let (segment, at) = match found {
+            Some(found) => found,
+            None => (self.add_segment(group as u32, self.groups[group].len() as u32)?, 0),
+        };
+        let pages = run << at;
+        self.segments[segment].free &= !pages;
+        let used_before = pages & !self.segments[segment].fresh != 0;
+        self.segments[segment].fresh &= !pages;
+        let first = segment * SEGMENT_PAGES + at;
+        if used_before {
+            self.write(first * PAGE, PAGE << log2).fill(0);
+        }
+        Ok(first)
+    }
+
+    /// Gives pages back. Their first lines are cleared, which says that no bucket begins there; what else they hold no
+    /// longer matters, and no snapshot need have it.
+    pub fn release(&mut self, first: usize, log2: u32) {
+        let (segment, at) = (first / SEGMENT_PAGES, first % SEGMENT_PAGES);
+        self.segments[segment].free |= run_mask(log2) << at;
+        for page in first..first + (1 << log2) {
+            self.line_mut(page * PAGE_LINES).fill(0);
+            self.masks[page][self.parity] = 1;
+        }
+    }
+
+    fn add_segment(&mut self, group: u32, ordinal: u32) -> io::Result<usize> {
+        let segment = self.segments.len();
+        if segment == self.memory.segments() {
+            self.memory.grow()?;
+        }
+        let free = if group == NO_GROUP { 0 } else { ALL_PAGES };
+        self.segments.push(Segment { group, ordinal, free, fresh: free, dirty: [0; 2] });
+        self.masks.resize(self.masks.len() + SEGMENT_PAGES, [0; 2]);
+        if group != NO_GROUP {
+            self.groups[group as usize].push(segment as u32);
+        }
+        Ok(segment)
+    }
+
+    /// Pages that a group has, in its own numbers.
+    pub fn len_of(&self, group: usize) -> usize {
+        self.groups[group].len() * SEGMENT_PAGES
+    }
+
+    /// The number of a group's page among all.
+    pub fn page_of(&self, group: usize, local: usize) -> usize {
+        self.groups[group][local / SEGMENT_PAGES] as usize * SEGMENT_PAGES + local % SEGMENT_PAGES
+    }
+
+    /// Writes lines of a group's page as a snapshot has them, which may be a page that the group does not have yet.
+    ///
+    /// # Errors
+    /// The system gives no more memory.
+    pub fn load(&mut self, group: usize, local: usize, lines: u64, mut content: &[u8]) -> io::Result<()> {
+        while self.len_of(group) <= local {
+            let segment = self.add_segment(group as u32, self.groups[group].len() as u32)?;
+            // Which pages are in use is known when all is loaded.
+            self.segments[segment].free = 0;
+        }
+        let page = self.page_of(group, local);
+        self.segments[page / SEGMENT_PAGES].fresh &= !(1 << (page % SEGMENT_PAGES));
+        let mut lines = lines;
+        while lines != 0 {
+            let line = page * PAGE_LINES + lines.trailing_zeros() as usize;
+            lines &= lines - 1;
+            if let Some((first, rest)) = content.split_first_chunk() {
+                *self.line_mut(line) = *first;
+                content = rest;
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that no bucket has a page that was loaded.
+    pub fn set_free(&mut self, page: usize) {
+        self.segments[page / SEGMENT_PAGES].free |= 1 << (page % SEGMENT_PAGES);
+    }
+}
+
+/// So many pages, as a mask.
+fn run_mask(log2: u32) -> u16 {
+    ((1u32 << (1 << log2)) - 1) as u16
+}

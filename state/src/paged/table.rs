@@ -1,0 +1,480 @@
+//! A hash table on pages, for one state of one subtask.
+
+use super::bucket::{Form, Header, Lead, MAX_DEPTH, Place, Shape, Spot};
+use super::directory::Directory;
+use super::fault::PagedFault;
+use super::memory::{LINE, PAGE};
+use super::pages::Pages;
+use crate::key_group::{Grouping, KeyGroup, KeyGroupRange};
+use crate::keyed::{Entry, Visit};
+use millstream_io::prefetch::prefetch_address;
+use millstream_io::record::{Key, Record, Wire};
+use std::marker::PhantomData;
+use std::ops::Range;
+
+/// See the module page.
+#[derive(Debug)]
+pub(super) struct Table<K, V, F> {
+    pub pages: Pages,
+    pub directory: Directory,
+    range: KeyGroupRange,
+    grouping: Grouping,
+    /// Keys by group.
+    pub counts: Vec<u64>,
+    len: usize,
+    /// Advances whenever a bucket's pages are given back: a place from before may lead there.
+    generation: u32,
+    /// A bucket that is laid out anew, as it was.
+    old: Bucket,
+    /// The bucket that is being visited, as it was when the visit came there.
+    visited: Bucket,
+    /// What could not be done, and whether anybody was told.
+    fault: Option<PagedFault>,
+    of: PhantomData<fn() -> (K, V, F)>,
+}
+
+/// A copy of a bucket, and its entries: hash and bytes.
+#[derive(Debug, Default)]
+struct Bucket {
+    bytes: Vec<u8>,
+    entries: Vec<(u64, Range<usize>)>,
+}
+
+impl Bucket {
+    fn copy<K: Key, V: Record, F: Form<K, V>>(&mut self, pages: &Pages, lead: Lead) {
+        let header = Header::read(pages, lead.line);
+        let bucket = pages.bytes(lead.at(), header.bytes());
+        self.bytes.clear();
+        self.entries.clear();
+        F::each(bucket, |hash, entry| {
+            let start = self.bytes.len();
+            self.bytes.extend_from_slice(entry);
+            self.entries.push((hash, start..self.bytes.len()));
+        });
+    }
+}
+
+impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
+    /// # Errors
+    /// The system gives no memory.
+    pub fn new(range: KeyGroupRange, grouping: Grouping) -> Result<Self, PagedFault> {
+        let pages = Pages::new(range.len())?;
+        Ok(Self {
+            directory: Directory::new(range.len(), Lead::nothing(&pages)),
+            pages,
+            range,
+            grouping,
+            counts: vec![0; range.len()],
+            len: 0,
+            generation: 0,
+            old: Bucket::default(),
+            visited: Bucket::default(),
+            fault: None,
+            of: PhantomData,
+        })
+    }
+
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    pub fn grouping(&self) -> Grouping {
+        self.grouping
+    }
+
+    /// What could not be done since this was last asked.
+    pub fn take_fault(&mut self) -> Option<PagedFault> {
+        self.fault.take()
+    }
+
+    /// The group of a hash, counted within the range.
+    #[inline(always)]
+    fn group(&self, hash: u64) -> usize {
+        usize::from(self.grouping.group(hash).0).wrapping_sub(usize::from(self.range.start().0))
+    }
+
+    /// Asks the memory for a hash's home, and says where that is.
+    #[inline(always)]
+    pub fn prefetch(&self, hash: u64) -> Place {
+        let lead = self.directory.lead(self.group(hash), hash);
+        let home = lead.home(hash);
+        prefetch_address(lead.address + home as usize * LINE);
+        self.pages.prefetch_mask((lead.line + home) as usize);
+        Place { line: lead.line + home, bucket: lead.line, generation: self.generation }
+    }
+
+    /// Asks the memory for what is behind the home, which was asked for before.
+    #[inline(always)]
+    pub fn approach(&self, place: Place, hash: u64) {
+        if place.generation == self.generation {
+            F::approach(&self.pages, place, hash);
+        }
+    }
+
+    #[inline(always)]
+    pub fn with<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+        let place = self.prefetch(hash);
+        self.with_place(place, hash, key, f)
+    }
+
+    /// [`Table::with`] for a key that was asked for.
+    #[inline(always)]
+    pub fn with_place<R>(
+        &mut self,
+        place: Place,
+        hash: u64,
+        key: K::Ref<'_>,
+        f: impl FnOnce(Entry<'_, V>) -> R,
+    ) -> R {
+        F::with_probe(hash, key, |probe| {
+            if place.generation == self.generation
+                && let Some(spot) = F::find_near(&self.pages, place, probe)
+            {
+                return self.operate(spot, key, f);
+            }
+            self.with_rare(key, f)
+        })
+    }
+
+    #[inline(always)]
+    fn operate<R>(&mut self, spot: Spot, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+        let mut value = F::read(&self.pages, spot);
+        let mut cleared = false;
+        let result = f(Entry::new(&mut value, false, &mut cleared));
+        if cleared {
+            self.remove(key);
+        } else if !F::update(&mut self.pages, spot, &value) {
+            self.store(key, &value);
+        }
+        result
+    }
+
+    /// [`Table::with`] for a key that is not in its home, or new.
+    #[inline(always)]
+    fn with_rare<R>(&mut self, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+        if let Some(spot) = self.find(key) {
+            return self.operate(spot, key, f);
+        }
+        let mut value = V::default();
+        let mut cleared = false;
+        let result = f(Entry::new(&mut value, true, &mut cleared));
+        if !cleared {
+            self.insert(key, &value);
+        }
+        result
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find(&self, key: K::Ref<'_>) -> Option<Spot> {
+        let hash = K::hash(key);
+        let lead = self.directory.lead(self.group(hash), hash);
+        F::with_probe(hash, key, |probe| F::find(&self.pages, lead, hash, probe))
+    }
+
+    /// Puts in a key that is not there.
+    #[cold]
+    #[inline(never)]
+    pub fn insert(&mut self, key: K::Ref<'_>, value: &V) {
+        let hash = K::hash(key);
+        let group = self.group(hash);
+        assert!(group < self.counts.len(), "records are routed to the subtask that owns their key group");
+        let done = self.with_room(hash, key, value, |table, lead| {
+            F::with_probe(hash, key, |probe| F::insert(&mut table.pages, lead, hash, probe, value))
+        });
+        if done {
+            self.counts[group] += 1;
+            self.len += 1;
+        }
+    }
+
+    /// Changes the value of a key that is there.
+    #[cold]
+    #[inline(never)]
+    fn store(&mut self, key: K::Ref<'_>, value: &V) {
+        let hash = K::hash(key);
+        self.with_room(hash, key, value, |table, lead| {
+            let spot = F::with_probe(hash, key, |probe| F::find(&table.pages, lead, hash, probe));
+            spot.is_none_or(|spot| {
+                F::update(&mut table.pages, spot, value) || F::replace(&mut table.pages, lead, spot, value)
+            })
+        });
+    }
+
+    /// Tries to change a bucket, with as much room as key and value need. Returns whether it was done.
+    fn with_room(
+        &mut self,
+        hash: u64,
+        key: K::Ref<'_>,
+        value: &V,
+        mut attempt: impl FnMut(&mut Self, Lead) -> bool,
+    ) -> bool {
+        let size = K::Wire::size(K::to_wire(key)) + V::Wire::size(V::to_wire(value.view()));
+        loop {
+            let lead = self.directory.lead(self.group(hash), hash);
+            if !lead.is_nothing() && attempt(self, lead) {
+                return true;
+            }
+            if let Err(fault) = self.make_room(hash, size) {
+                self.fault.get_or_insert(fault);
+                return false;
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn remove(&mut self, key: K::Ref<'_>) {
+        let hash = K::hash(key);
+        let group = self.group(hash);
+        let lead = self.directory.lead(group, hash);
+        if let Some(spot) = F::with_probe(hash, key, |probe| F::find(&self.pages, lead, hash, probe)) {
+            F::remove(&mut self.pages, lead, spot);
+            self.counts[group] -= 1;
+            self.len -= 1;
+        }
+    }
+
+    /// Lays a hash's bucket out anew, so that an entry of so many bytes more has room: tidied up, larger, or divided.
+    fn make_room(&mut self, hash: u64, more: usize) -> Result<(), PagedFault> {
+        if more > F::MOST {
+            return Err(PagedFault::TooLarge { size: more, most: F::MOST });
+        }
+        let group = self.group(hash);
+        let lead = self.directory.lead(group, hash);
+        let mut old = std::mem::take(&mut self.old);
+        old.bytes.clear();
+        old.entries.clear();
+        let mut prefix = 0;
+        if !lead.is_nothing() {
+            old.copy::<K, V, F>(&self.pages, lead);
+            prefix = Header::read(&self.pages, lead.line).prefix;
+        }
+        let target = Target { group, prefix, depth: lead.depth };
+        let done = self.lay_out(target, &old.bytes, &mut old.entries, Some((hash, more)));
+        self.old = old;
+        done?;
+        if !lead.is_nothing() {
+            let log2 = self.pages.line(lead.line as usize)[1];
+            self.pages.release(lead.line as usize * LINE / PAGE, log2.into());
+            self.generation = self.generation.wrapping_add(1);
+        }
+        Ok(())
+    }
+
+    /// Makes one bucket of the entries, or several where they are too many, with room for one more.
+    fn lay_out(
+        &mut self,
+        target: Target,
+        bytes: &[u8],
+        entries: &mut [(u64, Range<usize>)],
+        more: Option<(u64, usize)>,
+    ) -> Result<(), PagedFault> {
+        let extra = more.map_or(0, |(_, size)| size.next_multiple_of(8));
+        let size = entries.iter().map(|(_, entry)| entry.len().next_multiple_of(8)).sum::<usize>();
+        let shape = F::shape(entries.len() + usize::from(more.is_some()), size + extra);
+        if let Some(shape) = shape {
+            let lead = self.new_bucket(target, shape)?;
+            for (hash, entry) in entries {
+                let added = F::add(&mut self.pages, lead, *hash, &bytes[entry.clone()]);
+                debug_assert!(added, "a bucket has room for what it was made for");
+            }
+            self.directory.set(target.group, target.prefix, lead);
+            return Ok(());
+        }
+        if target.depth == MAX_DEPTH {
+            return Err(PagedFault::Crowded { group: self.range.start().0 + target.group as u16 });
+        }
+        let bit = 1 << (63 - target.depth);
+        entries.sort_unstable_by_key(|(hash, _)| hash & bit != 0);
+        let (zeros, ones) = entries.split_at_mut(entries.partition_point(|(hash, _)| hash & bit == 0));
+        let depth = target.depth + 1;
+        let of = |one: bool| more.filter(|(hash, _)| (hash & bit != 0) == one);
+        self.lay_out(Target { depth, ..target }, bytes, zeros, of(false))?;
+        self.lay_out(Target { depth, prefix: target.prefix | bit, ..target }, bytes, ones, of(true))
+    }
+
+    fn new_bucket(&mut self, target: Target, shape: Shape) -> Result<Lead, PagedFault> {
+        let page = self.pages.allocate(target.group, shape.log2)?;
+        let header = Header {
+            kind: F::KIND,
+            log2: shape.log2 as u8,
+            depth: target.depth as u8,
+            prefix: target.prefix,
+            homes: shape.homes as u16,
+            top: (1 + shape.homes) * LINE as u32,
+            ..Header::default()
+        };
+        debug_assert!(header.top as usize <= shape.bytes());
+        header.write(&mut self.pages, (page * PAGE / LINE) as u32);
+        Ok(Lead::new(&self.pages, page, header))
+    }
+
+    pub fn visit(
+        &mut self,
+        at: &mut Visit,
+        mut places: usize,
+        mut f: impl FnMut(K::Ref<'_>, &mut V) -> bool,
+    ) -> bool {
+        while at.shard < self.counts.len() {
+            let lead = self.directory.lead(at.shard, at.prefix);
+            if at.slot == 0 {
+                self.visited.entries.clear();
+                at.depth = lead.depth;
+                if !lead.is_nothing() {
+                    self.visited.copy::<K, V, F>(&self.pages, lead);
+                }
+            }
+            // Taken out, since the function's changes are put in.
+            let visited = std::mem::take(&mut self.visited);
+            let mut go_on = true;
+            while go_on && places > 0 && at.slot < visited.entries.len() {
+                let entry = &visited.bytes[visited.entries[at.slot].1.clone()];
+                at.slot += 1;
+                places -= 1;
+                F::with_entry(entry, |key, mut value| {
+                    go_on = f(key, &mut value);
+                    self.store(key, &value);
+                });
+            }
+            let done = at.slot == visited.entries.len();
+            self.visited = visited;
+            if !done || !go_on {
+                // Behind the last entry, so that it is not taken for the first.
+                return false;
+            }
+            at.slot = 0;
+            let width = 1u64.checked_shl(u64::BITS - at.depth).unwrap_or(0);
+            at.prefix = at.prefix.wrapping_add(width);
+            if at.prefix == 0 {
+                at.shard += 1;
+            }
+            if places == 0 {
+                return at.shard == self.counts.len();
+            }
+        }
+        true
+    }
+
+    /// Adds what a snapshot has of a group's pages. What they hold is looked at by [`Table::settle`].
+    ///
+    /// # Errors
+    /// What is wrong with the bytes.
+    pub fn load(&mut self, group: KeyGroup, bytes: &[u8]) -> Result<(), Loading> {
+        let index = usize::from(group.0 - self.range.start().0);
+        let (mut pages, mut last) = (0, 0);
+        for entry in super::image::entries(bytes) {
+            let (page, _, _) = entry?;
+            pages += 1;
+            last = last.max(page as usize);
+        }
+        // Every segment has a page in the first snapshot that it is in: so a number takes no more memory than is due.
+        if last / super::memory::SEGMENT_PAGES >= self.pages.len_of(index) / super::memory::SEGMENT_PAGES + pages {
+            return Err(Loading::Damaged(0, "the number of a page is larger than there can be pages"));
+        }
+        for entry in super::image::entries(bytes) {
+            let (page, lines, content) = entry?;
+            self.pages.load(index, page as usize, lines, content)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the directory of a group that was loaded, once all of it was, which should have so many keys.
+    ///
+    /// # Errors
+    /// What is wrong with its pages.
+    pub fn settle(&mut self, group: KeyGroup, entries: u64) -> Result<(), &'static str> {
+        let index = usize::from(group.0 - self.range.start().0);
+        let (mut local, mut parts, mut count) = (0, Vec::new(), 0);
+        while local < self.pages.len_of(index) {
+            let page = self.pages.page_of(index, local);
+            let header = Header::read(&self.pages, (page * PAGE / LINE) as u32);
+            if header.kind == 0 {
+                self.pages.set_free(page);
+                local += 1;
+                continue;
+            }
+            let run = 1usize.checked_shl(header.log2.into()).unwrap_or(usize::MAX);
+            let fits = run <= super::memory::SEGMENT_PAGES && local % run == 0;
+            if header.kind != F::KIND || !fits || u32::from(header.depth) > MAX_DEPTH {
+                return Err("the header of a bucket makes no sense");
+            }
+            let width = 1 << (MAX_DEPTH - u32::from(header.depth));
+            let first = header.prefix >> (u64::BITS - MAX_DEPTH);
+            if header.prefix << MAX_DEPTH != 0 || first % width != 0 {
+                return Err("a bucket has a prefix that is longer than it says");
+            }
+            F::check(&header, self.pages.bytes(page * PAGE, header.bytes()))?;
+            self.check_keys(group, &header, page)?;
+            count += u64::from(header.count);
+            parts.push((first, width));
+            let lead = Lead::new(&self.pages, page, header);
+            self.directory.set(index, header.prefix, lead);
+            local += run;
+        }
+        parts.sort_unstable();
+        let end = parts.iter().try_fold(0, |end, (first, width)| (*first == end).then_some(end + width));
+        if end != Some(1 << MAX_DEPTH) {
+            return Err("the buckets do not take each hash once");
+        }
+        if count != entries {
+            return Err("the buckets do not have as many keys as they should");
+        }
+        self.len += count as usize;
+        self.counts[index] = count;
+        Ok(())
+    }
+
+    fn check_keys(&self, group: KeyGroup, header: &Header, page: usize) -> Result<(), &'static str> {
+        let lead = Lead::new(&self.pages, page, *header);
+        let depth = u32::from(header.depth);
+        let (mut spots, mut problem) = (Vec::new(), Ok(()));
+        F::each(self.pages.bytes(page * PAGE, header.bytes()), |hash, entry| {
+            let same_prefix = (hash ^ header.prefix).checked_shr(u64::BITS - depth).unwrap_or(0) == 0;
+            if !same_prefix || self.grouping.group(hash) != group {
+                problem = Err("a key is in a bucket that is not its own");
+            }
+            spots.push(F::with_entry(entry, |key, _| {
+                let spot = F::with_probe(hash, key, |probe| F::find(&self.pages, lead, hash, probe));
+                spot.map(|spot| spot.slot)
+            }));
+        });
+        if spots.len() != header.count as usize {
+            return Err("a bucket does not have as many keys as it says");
+        }
+        spots.sort_unstable();
+        if spots.contains(&None) || spots.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err("a key is not where it should be, or twice");
+        }
+        problem
+    }
+}
+
+/// What a bucket is for.
+#[derive(Clone, Copy)]
+struct Target {
+    group: usize,
+    prefix: u64,
+    depth: u32,
+}
+
+/// Why pages cannot be loaded.
+#[derive(Debug)]
+pub(super) enum Loading {
+    /// The bytes are not what a snapshot has: where, and what.
+    Damaged(usize, &'static str),
+    /// The system gives no memory.
+    Memory(std::io::Error),
+}
+
+impl From<super::image::Problem> for Loading {
+    fn from((at, problem): super::image::Problem) -> Self {
+        Self::Damaged(at, problem)
+    }
+}
+
+impl From<std::io::Error> for Loading {
+    fn from(error: std::io::Error) -> Self {
+        Self::Memory(error)
+    }
+}

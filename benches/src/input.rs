@@ -76,6 +76,44 @@ impl Keyed {
     }
 }
 
+/// The input of a `state` workload: first every key once, which is not timed, then uniform keys, in batches.
+#[derive(Clone, Copy, Debug)]
+pub struct Updates {
+    /// Distinct keys.
+    pub keys: u64,
+    /// Updates that are timed.
+    pub timed: u64,
+}
+
+/// Updates of a batch: about what a segment holds.
+pub const BATCH: usize = 2048;
+
+/// Bytes of a key as a text.
+pub const TEXT: usize = 20;
+
+impl Updates {
+    /// The batches: whether they are timed, and the keys.
+    pub fn batches(self) -> impl Iterator<Item = (bool, Vec<u64>)> {
+        let batch = move |at: u64, end: u64| at..end.min(at + BATCH as u64);
+        let fill = (0..self.keys).step_by(BATCH).map(move |at| (false, batch(at, self.keys).collect()));
+        let draw = move |i: u64| ((u128::from(mix(i)) * u128::from(self.keys)) >> 64) as u64;
+        let timed = (0..self.timed).step_by(BATCH);
+        fill.chain(timed.map(move |at| (true, batch(at, self.timed).map(draw).collect())))
+    }
+}
+
+/// Keys as texts of twenty bytes, one behind the other.
+pub fn texts(keys: &[u64]) -> String {
+    let mut text = String::with_capacity(keys.len() * TEXT);
+    for key in keys {
+        text.push_str("key-");
+        for nibble in (0..16).rev() {
+            text.push(char::from(b"0123456789abcdef"[(key >> (4 * nibble)) as usize % 16]));
+        }
+    }
+    text
+}
+
 /// When the threads of a run began with what is timed, and when they were through with it.
 ///
 /// The time of a run is from the last beginning to the last end: filling tables, and reading results out of them, are

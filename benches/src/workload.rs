@@ -1,6 +1,6 @@
 //! The workloads: what is run, by which two sides, in which unit.
 
-use crate::input::Keyed;
+use crate::input::{Keyed, Updates};
 use crate::report::Better;
 use crate::{engine, limits};
 use std::time::Duration;
@@ -48,6 +48,10 @@ const KEYED_1M: Keyed = Keyed { keys: 1_000_000, timed: 60_000_000 };
 const KEYED_10M: Keyed = Keyed { keys: 10_000_000, timed: 50_000_000 };
 /// Long enough for several checkpoints.
 const KEYED_1M_LONG: Keyed = Keyed { keys: 1_000_000, timed: 400_000_000 };
+
+const STATE_1K: Updates = Updates { keys: 1_000, timed: 100_000_000 };
+const STATE_1M: Updates = Updates { keys: 1_000_000, timed: 20_000_000 };
+const STATE_10M: Updates = Updates { keys: 10_000_000, timed: 20_000_000 };
 
 /// Files of text that take several seconds.
 const FILES: u64 = 4;
@@ -102,6 +106,12 @@ pub const ALL: &[Workload] = &[
         engine: Some(engine::latency::run),
         limit: Some(limits::latency::run),
     },
+    rate("state/u64/1k", 1, || engine::state::words(STATE_1K), || limits::state::words(STATE_1K)),
+    rate("state/u64/1m", 1, || engine::state::words(STATE_1M), || limits::state::words(STATE_1M)),
+    rate("state/u64/10m", 1, || engine::state::words(STATE_10M), || limits::state::words(STATE_10M)),
+    rate("state/v100/1m", 1, || engine::state::wide(STATE_1M), || limits::state::wide(STATE_1M)),
+    rate("state/v100/10m", 1, || engine::state::wide(STATE_10M), || limits::state::wide(STATE_10M)),
+    rate("state/string/1m", 1, || engine::state::text(STATE_1M), || limits::state::text(STATE_1M)),
     absolute("startup/first-record", "ms", engine::startup::first_record),
     absolute("startup/rss", "MB", engine::startup::rss),
     absolute("sim/small", "us", engine::simulated::run),

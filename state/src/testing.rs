@@ -7,9 +7,9 @@ use crate::metadata::{
     SnapshotKind, SubtaskState,
 };
 use crate::{JobId, OperatorId};
-use millstream_io::{Record, Schema};
 use millstream_io::id::CheckpointId;
 use millstream_io::source::Redistribution;
+use millstream_io::{Record, Schema};
 
 /// A built-in type.
 pub(crate) fn schema(name: &'static str) -> Schema {

@@ -7,6 +7,7 @@ pub mod keyed_sum;
 pub mod latency;
 pub mod simulated;
 pub mod startup;
+pub mod state;
 pub mod wordcount;
 
 use millstream::{Env, Summary};

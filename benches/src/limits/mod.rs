@@ -7,4 +7,5 @@ pub mod chain;
 pub mod exchange;
 pub mod keyed_sum;
 pub mod latency;
+pub mod state;
 pub mod wordcount;

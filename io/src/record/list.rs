@@ -40,7 +40,7 @@ impl<T: Record, const N: usize> Record for [T; N] {
     type List = List<Self>;
     #[inline(always)]
     fn view(&self) -> Self::Ref<'_> {
-        self.each_ref().map(T::view)
+        std::array::from_fn(|index| self[index].view())
     }
     #[inline]
     fn own(view: Self::Ref<'_>) -> Self {

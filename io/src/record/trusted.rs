@@ -106,6 +106,27 @@ pub trait Wire: Sealed + Sized + Send + 'static {
     /// [`DecodeError`] when the bytes do not begin with an encoding of this type.
     fn check(bytes: &[u8], levels: Levels) -> Result<usize, DecodeError>;
 
+    /// [`Wire::write`] of so many values one behind the other.
+    #[inline(always)]
+    fn write_array<const N: usize>(view: [Self::View<'_>; N], room: &mut Room<'_>) {
+        for item in view {
+            Self::write(item, room);
+        }
+    }
+
+    /// [`Wire::check`] of so many values one behind the other.
+    ///
+    /// # Errors
+    /// As for [`Wire::check`].
+    #[inline]
+    fn check_array<const N: usize>(bytes: &[u8], levels: Levels) -> Result<usize, DecodeError> {
+        let mut used = 0;
+        for _ in 0..N {
+            used += Self::check(&bytes[used..], levels)?;
+        }
+        Ok(used)
+    }
+
     /// Reads a value from the front of untrusted bytes.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
-//! The memory that state pages are in: anonymous mappings of 2 MiB, which never move.
+//! The memory that state pages are in: one range of addresses, which is handed out from its beginning and never moves.
 //!
-//! Addressed by line or by byte from the beginning of the first mapping, as if they were one. Fresh memory is zero.
+//! Addressed by line or by byte. Fresh memory is zero. Addresses cost nothing, memory is used where it is touched.
 
-use memmap2::{Advice, MmapMut};
+use memmap2::{Advice, MmapMut, MmapOptions};
 use std::io;
 
 /// Bytes of a cache line: the unit of dirty tracking, of copy-on-write and of snapshots.
@@ -20,71 +20,88 @@ pub(super) const SEGMENT_PAGES: usize = if cfg!(test) { 2 } else { 16 };
 /// Bytes of a segment, which belongs to one key group.
 pub(super) const SEGMENT: usize = SEGMENT_PAGES * PAGE;
 
-/// Bytes of a mapping: a huge page.
-const EXTENT: usize = 2 << 20;
+/// Addresses that are asked for: as many as line numbers can tell apart would be four times this (ruling 19).
+const RANGE: usize = 64 << 30;
 
-const EXTENT_LINES: usize = EXTENT / LINE;
+/// The fewest addresses that are of use, where the system gives no more.
+const LEAST: usize = 64 << 20;
 
-/// Segments of a mapping.
-const EXTENT_SEGMENTS: usize = EXTENT / SEGMENT;
+/// Bytes of a huge page.
+const HUGE_PAGE: usize = 2 << 20;
 
 /// What a line holds.
 pub(super) type Line = [u8; LINE];
 
 /// See the module page.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Memory {
-    extents: Vec<MmapMut>,
+    range: MmapMut,
+    segments: usize,
 }
 
 impl Memory {
-    /// Segments that there are.
-    pub fn segments(&self) -> usize {
-        self.extents.len() * EXTENT_SEGMENTS
-    }
-
-    /// Adds some segments.
+    /// No segments.
     ///
     /// # Errors
-    /// The system gives no more memory.
-    pub fn grow(&mut self) -> io::Result<()> {
-        let extent = MmapMut::map_anon(EXTENT)?;
-        // A table within one mapping is small, and huge pages would make it large.
-        #[cfg(target_os = "linux")]
-        if !self.extents.is_empty() {
-            // A hint: where it is not taken lookups wait longer for the walks through the page table.
-            let _ = extent.advise(Advice::HugePage);
+    /// The system gives no addresses.
+    pub fn new() -> io::Result<Self> {
+        let mut len = RANGE;
+        loop {
+            match MmapOptions::new().len(len).no_reserve_swap().map_anon() {
+                Ok(range) => return Ok(Self { range, segments: 0 }),
+                // The process may be limited in what it maps.
+                Err(_) if len > LEAST => len /= 2,
+                Err(error) => return Err(error),
+            }
         }
-        self.extents.push(extent);
+    }
+
+    /// Adds a segment.
+    ///
+    /// # Errors
+    /// There are no more addresses.
+    pub fn grow(&mut self) -> io::Result<()> {
+        let start = self.segments * SEGMENT;
+        if start + SEGMENT > self.range.len() {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        // A state in less than a huge page is small, and one would make it large.
+        #[cfg(target_os = "linux")]
+        if start > 0 && start.is_multiple_of(HUGE_PAGE) {
+            // A hint: where it is not taken lookups wait longer for the walks through the page table.
+            let _ = self.range.advise_range(Advice::HugePage, start, HUGE_PAGE);
+        }
+        self.segments += 1;
         Ok(())
     }
 
     /// A line.
     #[inline(always)]
     pub fn line(&self, line: usize) -> &Line {
-        &self.extents[line / EXTENT_LINES].as_chunks().0[line % EXTENT_LINES]
+        &self.range.as_chunks().0[line]
     }
 
     /// A line, to be changed.
     #[inline(always)]
     pub fn line_mut(&mut self, line: usize) -> &mut Line {
-        &mut self.extents[line / EXTENT_LINES].as_chunks_mut().0[line % EXTENT_LINES]
+        &mut self.range.as_chunks_mut().0[line]
     }
 
-    /// So many bytes, which must be in one segment.
+    /// So many bytes.
     #[inline(always)]
     pub fn bytes(&self, at: usize, len: usize) -> &[u8] {
-        &self.extents[at / EXTENT][at % EXTENT..][..len]
+        &self.range[at..][..len]
     }
 
-    /// So many bytes, which must be in one segment, to be changed.
+    /// So many bytes, to be changed.
     #[inline(always)]
     pub fn bytes_mut(&mut self, at: usize, len: usize) -> &mut [u8] {
-        &mut self.extents[at / EXTENT][at % EXTENT..][..len]
+        &mut self.range[at..][..len]
     }
 
     /// Where a line is, for prefetching.
+    #[inline(always)]
     pub fn address(&self, line: usize) -> usize {
-        self.extents[line / EXTENT_LINES].as_ptr() as usize + line % EXTENT_LINES * LINE
+        self.range.as_ptr() as usize + line * LINE
     }
 }

@@ -281,7 +281,8 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for PagedState<K, V> {
     }
 
     fn abandon(&mut self) {
-        if std::mem::replace(&mut self.freeze, Freeze::Idle) == Freeze::Idle || self.parting.take().is_some() {
+        if std::mem::replace(&mut self.freeze, Freeze::Idle) == Freeze::Idle || self.parting.take().is_some()
+        {
             return;
         }
         if self.moved {

@@ -13,7 +13,7 @@
 
 use super::image::Image;
 use super::memory::{LINE, Line, Memory, PAGE, PAGE_LINES, SEGMENT_PAGES};
-use millstream_io::prefetch::prefetch_index;
+use millstream_io::prefetch::{prefetch_address, prefetch_index};
 use std::io;
 
 /// All pages of a segment, as a mask.
@@ -62,7 +62,7 @@ impl Pages {
     /// The system gives no memory.
     pub fn new(groups: usize) -> io::Result<Self> {
         let mut pages = Self {
-            memory: Memory::default(),
+            memory: Memory::new()?,
             masks: Vec::new(),
             segments: Vec::new(),
             groups: vec![Vec::new(); groups],
@@ -85,8 +85,10 @@ impl Pages {
         self.memory.bytes(at, len)
     }
 
-    pub fn address(&self, line: usize) -> usize {
-        self.memory.address(line)
+    /// Asks the memory for a line.
+    #[inline(always)]
+    pub fn prefetch(&self, line: usize) {
+        prefetch_address(self.memory.address(line));
     }
 
     /// Asks the memory for a line's dirty bits.
@@ -208,7 +210,8 @@ impl Pages {
     pub fn abandon(&mut self) {
         let (parity, frozen) = (self.parity, 1 - self.parity);
         for (group, bytes) in self.image.take() {
-            let entries = super::image::entries(&bytes).map(|entry| entry.expect("what was written is well-formed"));
+            let entries =
+                super::image::entries(&bytes).map(|entry| entry.expect("what was written is well-formed"));
             for (local, lines, _) in entries {
                 let (ordinal, page) = (local as usize / SEGMENT_PAGES, local as usize % SEGMENT_PAGES);
                 let segment = self.groups[group][ordinal] as usize;
@@ -280,10 +283,8 @@ impl Pages {
     }
 
     fn add_segment(&mut self, group: u32, ordinal: u32) -> io::Result<usize> {
+        self.memory.grow()?;
         let segment = self.segments.len();
-        if segment == self.memory.segments() {
-            self.memory.grow()?;
-        }
         let free = if group == NO_GROUP { 0 } else { ALL_PAGES };
         self.segments.push(Segment { group, ordinal, free, fresh: free, dirty: [0; 2] });
         self.masks.resize(self.masks.len() + SEGMENT_PAGES, [0; 2]);

@@ -7,7 +7,6 @@ use super::memory::{LINE, PAGE};
 use super::pages::Pages;
 use crate::key_group::{Grouping, KeyGroup, KeyGroupRange};
 use crate::keyed::{Entry, Visit};
-use millstream_io::prefetch::prefetch_address;
 use millstream_io::record::{Key, Record, Wire};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -60,7 +59,7 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
     pub fn new(range: KeyGroupRange, grouping: Grouping) -> Result<Self, PagedFault> {
         let pages = Pages::new(range.len())?;
         Ok(Self {
-            directory: Directory::new(range.len(), Lead::nothing(&pages)),
+            directory: Directory::new(range.len()),
             pages,
             range,
             grouping,
@@ -98,7 +97,7 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
     pub fn prefetch(&self, hash: u64) -> Place {
         let lead = self.directory.lead(self.group(hash), hash);
         let home = lead.home(hash);
-        prefetch_address(lead.address + home as usize * LINE);
+        self.pages.prefetch((lead.line + home) as usize);
         self.pages.prefetch_mask((lead.line + home) as usize);
         Place { line: lead.line + home, bucket: lead.line, generation: self.generation }
     }
@@ -250,7 +249,7 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
             old.copy::<K, V, F>(&self.pages, lead);
             prefix = Header::read(&self.pages, lead.line).prefix;
         }
-        let target = Target { group, prefix, depth: lead.depth };
+        let target = Target { group, prefix, depth: lead.depth() };
         let done = self.lay_out(target, &old.bytes, &mut old.entries, Some((hash, more)));
         self.old = old;
         done?;
@@ -307,7 +306,7 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
         };
         debug_assert!(header.top as usize <= shape.bytes());
         header.write(&mut self.pages, (page * PAGE / LINE) as u32);
-        Ok(Lead::new(&self.pages, page, header))
+        Ok(Lead::new(page, header))
     }
 
     pub fn visit(
@@ -320,7 +319,7 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
             let lead = self.directory.lead(at.shard, at.prefix);
             if at.slot == 0 {
                 self.visited.entries.clear();
-                at.depth = lead.depth;
+                at.depth = lead.depth();
                 if !lead.is_nothing() {
                     self.visited.copy::<K, V, F>(&self.pages, lead);
                 }
@@ -369,7 +368,9 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
             last = last.max(page as usize);
         }
         // Every segment has a page in the first snapshot that it is in: so a number takes no more memory than is due.
-        if last / super::memory::SEGMENT_PAGES >= self.pages.len_of(index) / super::memory::SEGMENT_PAGES + pages {
+        if last / super::memory::SEGMENT_PAGES
+            >= self.pages.len_of(index) / super::memory::SEGMENT_PAGES + pages
+        {
             return Err(Loading::Damaged(0, "the number of a page is larger than there can be pages"));
         }
         for entry in super::image::entries(bytes) {
@@ -408,7 +409,7 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
             self.check_keys(group, &header, page)?;
             count += u64::from(header.count);
             parts.push((first, width));
-            let lead = Lead::new(&self.pages, page, header);
+            let lead = Lead::new(page, header);
             self.directory.set(index, header.prefix, lead);
             local += run;
         }
@@ -426,7 +427,7 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
     }
 
     fn check_keys(&self, group: KeyGroup, header: &Header, page: usize) -> Result<(), &'static str> {
-        let lead = Lead::new(&self.pages, page, *header);
+        let lead = Lead::new(page, *header);
         let depth = u32::from(header.depth);
         let (mut spots, mut problem) = (Vec::new(), Ok(()));
         F::each(self.pages.bytes(page * PAGE, header.bytes()), |hash, entry| {

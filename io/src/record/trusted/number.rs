@@ -32,6 +32,15 @@ macro_rules! number {
                 need(bytes, size_of::<$type>())?;
                 Ok(size_of::<$type>())
             }
+            #[inline(always)]
+            fn write_array<const N: usize>(view: [Self::View<'_>; N], room: &mut Room<'_>) {
+                room.put(view.map(|item| item.to_le_bytes()).as_flattened());
+            }
+            #[inline]
+            fn check_array<const N: usize>(bytes: &[u8], _: Levels) -> Result<usize, DecodeError> {
+                need(bytes, size_of::<$type>() * N)?;
+                Ok(size_of::<$type>() * N)
+            }
         }
     )* };
 }

@@ -87,9 +87,7 @@ impl<W: Wire, const N: usize> Wire for Array<W, N> {
     }
     #[inline(always)]
     fn write(view: Self::View<'_>, room: &mut Room<'_>) {
-        for item in view {
-            W::write(item, room);
-        }
+        W::write_array(view, room);
     }
     #[inline(always)]
     unsafe fn read<'a>(at: *const u8, trust: Trust) -> (Self::View<'a>, usize) {
@@ -104,11 +102,7 @@ impl<W: Wire, const N: usize> Wire for Array<W, N> {
     }
     #[inline]
     fn check(bytes: &[u8], levels: Levels) -> Result<usize, DecodeError> {
-        let mut used = 0;
-        for _ in 0..N {
-            used += W::check(&bytes[used..], levels)?;
-        }
-        Ok(used)
+        W::check_array::<N>(bytes, levels)
     }
 }
 impl<W: KeyWire, const N: usize> KeyWire for Array<W, N> {}

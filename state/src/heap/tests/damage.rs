@@ -1,8 +1,8 @@
 //! Snapshots that were damaged on their way.
 
 use super::*;
-use proptest::prelude::*;
 use crate::keyed::RestoreError;
+use proptest::prelude::*;
 
 fn sample() -> (KeyGroup, u64, Vec<u8>) {
     let mut state = whole::<String, String>();

@@ -60,13 +60,7 @@ struct Pair<K, V, B> {
 
 impl<K: Sample + Key, V: Sample + Default, B: Made<K, V>> Pair<K, V, B> {
     fn new() -> Self {
-        Self {
-            state: B::whole(),
-            model: Model::new(),
-            chain: Vec::new(),
-            frozen: None,
-            of: PhantomData,
-        }
+        Self { state: B::whole(), model: Model::new(), chain: Vec::new(), frozen: None, of: PhantomData }
     }
 
     fn put(&mut self, key: u64, value: u64) {
@@ -83,7 +77,8 @@ impl<K: Sample + Key, V: Sample + Default, B: Made<K, V>> Pair<K, V, B> {
     fn batch(&mut self, first: u64, count: u64, round: u64) {
         let keys: Vec<K> = (first..first + count).map(K::sample).collect();
         let rows = keys.len();
-        let mut sets = Sets { keys: &keys, value: |row| V::sample(row as u64 * round % 1000), of: PhantomData };
+        let mut sets =
+            Sets { keys: &keys, value: |row| V::sample(row as u64 * round % 1000), of: PhantomData };
         assert_eq!(for_batch(&mut self.state, 0..rows, &mut sets), rows);
         for (row, key) in keys.iter().enumerate() {
             let value = V::encode(V::sample(row as u64 * round % 1000).view());
@@ -240,4 +235,3 @@ histories! {
     cp_24_the_only_key_of_unit: () => i64, 4;
     cp_24_keys_without_values: u64 => (), 100;
 }
-

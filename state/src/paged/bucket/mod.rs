@@ -22,33 +22,34 @@ pub(super) const MAX_LOG2: u32 = super::memory::SEGMENT_PAGES.ilog2();
 /// The top bits of a hash that may choose a bucket: beyond them the bits that choose a home would run out.
 pub(super) const MAX_DEPTH: u32 = 16;
 
-/// Where the hashes with some top bits lead: all that finding a home takes.
-#[derive(Clone, Copy, Debug, Default)]
+/// Where the hashes with some top bits lead: all that finding a home takes. Small, since the leads of a large table are
+/// many, and all are in use.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Lead {
-    /// Where the bucket's first line is in memory.
-    pub address: usize,
-    /// The number of its first line.
+    /// The number of the bucket's first line.
     pub line: u32,
     /// Lines that are homes.
-    pub homes: u32,
-    /// How many top bits chose it.
-    pub depth: u32,
+    homes: u16,
+    /// How many top bits chose the bucket.
+    depth: u8,
 }
 
 impl Lead {
-    pub fn new(pages: &Pages, page: usize, header: Header) -> Self {
-        let line = page * (PAGE / LINE);
-        Self {
-            address: pages.address(line),
-            line: line as u32,
-            homes: header.homes.into(),
-            depth: header.depth.into(),
-        }
+    /// Leads to nothing: see [`Pages::new`].
+    pub const NOTHING: Self = Self { line: 0, homes: 1, depth: 0 };
+
+    pub fn new(page: usize, header: Header) -> Self {
+        Self { line: (page * (PAGE / LINE)) as u32, homes: header.homes, depth: header.depth }
     }
 
-    /// Leads to nothing: see [`Pages::new`].
-    pub fn nothing(pages: &Pages) -> Self {
-        Self { address: pages.address(0), line: 0, homes: 1, depth: 0 }
+    /// Lines that are homes.
+    pub fn homes(self) -> u32 {
+        self.homes.into()
+    }
+
+    /// How many top bits chose the bucket.
+    pub fn depth(self) -> u32 {
+        self.depth.into()
     }
 
     /// Whether it leads to no bucket.

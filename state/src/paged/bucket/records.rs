@@ -8,7 +8,6 @@
 use super::{Form, Header, Lead, MAX_LOG2, Place, Shape, Spot};
 use crate::paged::memory::{LINE, PAGE, SEGMENT};
 use crate::paged::pages::Pages;
-use millstream_io::prefetch::prefetch_address;
 use millstream_io::record::{Key, KeyWire, Record, Wire};
 
 /// The bits of a hash that a slot has.
@@ -110,7 +109,7 @@ impl Records {
 
     /// The first empty slot from a hash's home on.
     fn empty_slot(pages: &Pages, lead: Lead, hash: u64) -> usize {
-        let slots = Self::slots(lead.homes);
+        let slots = Self::slots(lead.homes());
         let mut slot = (lead.home(hash) as usize - 1) * PER_LINE;
         while Self::slot(pages, Self::slot_at(lead, slot)) != 0 {
             slot = if slot + 1 == slots { 0 } else { slot + 1 };
@@ -135,7 +134,7 @@ impl Records {
 
     fn put(pages: &mut Pages, lead: Lead, hash: u64, parts: [&[u8]; 2]) -> bool {
         let mut header = Header::read(pages, lead.line);
-        if header.count as usize >= Self::limit(lead.homes) {
+        if header.count as usize >= Self::limit(lead.homes()) {
             return false;
         }
         header.count += 1;
@@ -170,9 +169,14 @@ impl<K: Key, V: Record> Form<K, V> for Records {
         for slot in line.as_chunks().0.iter().map(|slot| u64::from_le_bytes(*slot)) {
             if slot & HASH_BITS == tag {
                 let at = Self::record_of(place.bucket as usize * LINE, slot);
-                let address = pages.address(at / LINE);
-                prefetch_address(address);
-                prefetch_address(address + LINE);
+                // A record of unknown size rarely has more than two lines, and the processor asks for the next by itself.
+                let size = match (K::Wire::FIXED, V::Wire::FIXED) {
+                    (_, Some(value)) => K::Wire::FIXED.unwrap_or(UNIT) + value,
+                    _ => LINE,
+                };
+                for line in at / LINE..(at + size.min(4 * LINE) - 1) / LINE + 1 {
+                    pages.prefetch(line);
+                }
                 pages.prefetch_mask(at / LINE);
                 return;
             }
@@ -194,7 +198,7 @@ impl<K: Key, V: Record> Form<K, V> for Records {
     }
 
     fn find(pages: &Pages, lead: Lead, hash: u64, probe: Probe<'_>) -> Option<Spot> {
-        let slots = Self::slots(lead.homes);
+        let slots = Self::slots(lead.homes());
         let mut index = (lead.home(hash) as usize - 1) * PER_LINE;
         loop {
             let at = Self::slot_at(lead, index);
@@ -233,9 +237,8 @@ impl<K: Key, V: Record> Form<K, V> for Records {
         let key = pages.bytes(record, spot.value - record).to_vec();
         let old = key.len() + size_of_value::<V>(behind(pages, spot.value));
         header.unused += rounded(old) as u32;
-        let unit = with_encoded::<V, _>(value.view(), |value| {
-            Self::append(pages, lead, &mut header, [&key, value])
-        });
+        let unit =
+            with_encoded::<V, _>(value.view(), |value| Self::append(pages, lead, &mut header, [&key, value]));
         let Some(unit) = unit else { return false };
         pages.write(spot.slot, SLOT).copy_from_slice(&(slot & HASH_BITS | unit).to_le_bytes());
         true
@@ -252,7 +255,7 @@ impl<K: Key, V: Record> Form<K, V> for Records {
         header.count -= 1;
         header.unused += rounded(len) as u32;
         header.write(pages, lead.line);
-        let slots = Self::slots(lead.homes);
+        let slots = Self::slots(lead.homes());
         let mut hole = (spot.slot - Self::slot_at(lead, 0)) / SLOT;
         let mut index = hole;
         loop {

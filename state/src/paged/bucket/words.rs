@@ -65,7 +65,7 @@ impl Words {
 
     /// The key's slot, or the empty one where it would be.
     fn search<V: Record>(pages: &Pages, lead: Lead, hash: u64, word: u64) -> Result<usize, usize> {
-        let slots = Self::slots::<V>(lead.homes);
+        let slots = Self::slots::<V>(lead.homes());
         let mut slot = (lead.home(hash) as usize - 1) * per_line::<V>();
         loop {
             match Self::word(pages, Self::at::<V>(lead, slot)) {
@@ -91,7 +91,7 @@ impl Words {
             pages.write(lead.at() + ASIDE, value.len().max(1))[..value.len()].copy_from_slice(value);
             return true;
         }
-        if header.count as usize >= Self::limit::<V>(lead.homes) {
+        if header.count as usize >= Self::limit::<V>(lead.homes()) {
             return false;
         }
         let (Ok(slot) | Err(slot)) = Self::search::<V>(pages, lead, hash, word);
@@ -195,7 +195,7 @@ impl<K: Key, V: Record> Form<K, V> for Words {
         if aside {
             return;
         }
-        let (slots, size) = (Self::slots::<V>(lead.homes), slot_size::<V>());
+        let (slots, size) = (Self::slots::<V>(lead.homes()), slot_size::<V>());
         let mut hole = (spot.slot - Self::at::<V>(lead, 0)) / size;
         let mut slot = hole;
         loop {

@@ -1,23 +1,25 @@
-//! Keys and values of any size: an index of hashes, whose slots say where the record is.
+//! Keys and values of any size: an index of short hashes, whose slots say where the record is.
 //!
-//! The homes are lines of eight slots: the top 48 bits of the key's hash, and in the low 16 where its record begins,
-//! in units of eight bytes from the beginning of the bucket. An empty slot is zero. A record is the encoded key and, right
-//! behind it, the encoded value. Records follow one another behind the index; one that became longer moves to their end,
-//! and what it leaves is made good when the bucket is laid out anew.
+//! The homes are lines of sixteen slots of four bytes: in the upper half bits 16 to 31 of the key's hash (the bits above
+//! them choose bucket and home), in the lower half where its record begins, in units of eight bytes from the beginning of the
+//! bucket. An empty slot is zero. A record is the encoded key and, right behind it, the encoded value. Records follow one
+//! another behind the index; one that became longer moves to their end, and what it leaves is made good when the bucket
+//! is laid out anew. (Slots with all of the hash were measured: an index twice as large no longer fits the caches that this
+//! one fits.)
 
 use super::{Form, Header, Lead, MAX_LOG2, Place, Shape, Spot};
-use crate::paged::memory::{LINE, PAGE, SEGMENT};
+use crate::paged::memory::{LINE, Line, PAGE, SEGMENT};
 use crate::paged::pages::Pages;
-use millstream_io::record::{Key, KeyWire, Record, Wire};
+use millstream_io::record::{Key, Record, Wire};
 
-/// The bits of a hash that a slot has.
-const HASH_BITS: u64 = !0xffff;
+/// The bits of a hash that a slot has, where it has them.
+const TAG: u32 = 0xffff_0000;
 
 /// What a record begins at a multiple of.
 const UNIT: usize = 8;
 
 /// Bytes of a slot.
-const SLOT: usize = 8;
+const SLOT: usize = 4;
 
 /// Slots of a line.
 const PER_LINE: usize = LINE / SLOT;
@@ -35,7 +37,7 @@ pub(in crate::paged) struct Records;
 /// A key that is looked for.
 #[derive(Clone, Copy)]
 pub(in crate::paged) struct Probe<'a> {
-    tag: u64,
+    tag: u32,
     key: &'a [u8],
 }
 
@@ -90,19 +92,19 @@ impl Records {
         lead.at() + LINE + slot * SLOT
     }
 
-    fn slot(pages: &Pages, at: usize) -> u64 {
+    fn slot(pages: &Pages, at: usize) -> u32 {
         slot_of(pages.bytes(at, SLOT))
     }
 
     /// Where the record of a slot is.
     #[inline(always)]
-    fn record_of(bucket: usize, slot: u64) -> usize {
-        bucket + (slot & !HASH_BITS) as usize * UNIT
+    fn record_of(bucket: usize, slot: u32) -> usize {
+        bucket + (slot & !TAG) as usize * UNIT
     }
 
     #[inline(always)]
-    fn matches(pages: &Pages, bucket: usize, slot: u64, probe: Probe<'_>) -> bool {
-        slot & HASH_BITS == probe.tag
+    fn matches(pages: &Pages, bucket: usize, slot: u32, probe: Probe<'_>) -> bool {
+        slot & TAG == probe.tag
             && slot != 0
             && behind(pages, Self::record_of(bucket, slot)).starts_with(probe.key)
     }
@@ -118,7 +120,7 @@ impl Records {
     }
 
     /// Puts a record at the end of those of a bucket; `None` where there is no room.
-    fn append(pages: &mut Pages, lead: Lead, header: &mut Header, parts: [&[u8]; 2]) -> Option<u64> {
+    fn append(pages: &mut Pages, lead: Lead, header: &mut Header, parts: [&[u8]; 2]) -> Option<u32> {
         let len = parts[0].len() + parts[1].len();
         let (top, end) = (header.top as usize, header.top as usize + rounded(len));
         if end > header.bytes() {
@@ -129,7 +131,7 @@ impl Records {
         let out = pages.write(lead.at() + top, len);
         out[..parts[0].len()].copy_from_slice(parts[0]);
         out[parts[0].len()..].copy_from_slice(parts[1]);
-        Some((top / UNIT) as u64)
+        Some((top / UNIT) as u32)
     }
 
     fn put(pages: &mut Pages, lead: Lead, hash: u64, parts: [&[u8]; 2]) -> bool {
@@ -140,14 +142,27 @@ impl Records {
         header.count += 1;
         let Some(unit) = Self::append(pages, lead, &mut header, parts) else { return false };
         let at = Self::empty_slot(pages, lead, hash);
-        pages.write(at, SLOT).copy_from_slice(&(hash & HASH_BITS | unit).to_le_bytes());
+        pages.write(at, SLOT).copy_from_slice(&(tag(hash) | unit).to_le_bytes());
         true
     }
 }
 
 #[inline(always)]
-fn slot_of(bytes: &[u8]) -> u64 {
-    bytes.first_chunk().map_or(0, |slot| u64::from_le_bytes(*slot))
+fn slot_of(bytes: &[u8]) -> u32 {
+    bytes.first_chunk().map_or(0, |slot| u32::from_le_bytes(*slot))
+}
+
+/// What a slot has of a hash.
+#[inline(always)]
+fn tag(hash: u64) -> u32 {
+    hash as u32 & TAG
+}
+
+/// The slots of a line with a tag, as a mask: in all lanes at once, without a branch.
+#[inline(always)]
+fn with_tag(line: &Line, tag: u32) -> u32 {
+    let slots = line.as_chunks::<SLOT>().0.iter().map(|slot| u32::from_le_bytes(*slot));
+    slots.enumerate().fold(0, |mask, (index, slot)| mask | u32::from(slot & TAG == tag && slot != 0) << index)
 }
 
 impl<K: Key, V: Record> Form<K, V> for Records {
@@ -159,38 +174,29 @@ impl<K: Key, V: Record> Form<K, V> for Records {
 
     #[inline(always)]
     fn with_probe<R>(hash: u64, key: K::Ref<'_>, f: impl FnOnce(Probe<'_>) -> R) -> R {
-        with_encoded::<K, R>(key, |key| f(Probe { tag: hash & HASH_BITS, key }))
+        with_encoded::<K, R>(key, |key| f(Probe { tag: tag(hash), key }))
     }
 
     #[inline(always)]
     fn approach(pages: &Pages, place: Place, hash: u64) {
         let line = pages.line(place.line as usize);
-        let tag = hash & HASH_BITS;
-        for slot in line.as_chunks().0.iter().map(|slot| u64::from_le_bytes(*slot)) {
-            if slot & HASH_BITS == tag {
-                let at = Self::record_of(place.bucket as usize * LINE, slot);
-                // A record of unknown size rarely has more than two lines, and the processor asks for the next by itself.
-                let size = match (K::Wire::FIXED, V::Wire::FIXED) {
-                    (_, Some(value)) => K::Wire::FIXED.unwrap_or(UNIT) + value,
-                    _ => LINE,
-                };
-                for line in at / LINE..(at + size.min(4 * LINE) - 1) / LINE + 1 {
-                    pages.prefetch(line);
-                }
-                pages.prefetch_mask(at / LINE);
-                return;
-            }
+        let mask = with_tag(line, tag(hash));
+        let slot = slot_of(&line[mask.trailing_zeros() as usize % PER_LINE * SLOT..]);
+        let at = Self::record_of(place.bucket as usize * LINE, slot);
+        // Of a record of unknown size the beginning; the processor asks for the next line by itself.
+        let size = V::Wire::FIXED.map_or(LINE, |value| K::Wire::FIXED.unwrap_or(UNIT) + value);
+        for line in at / LINE..(at + size.min(4 * LINE) - 1) / LINE + 1 {
+            pages.prefetch(line);
         }
+        pages.prefetch_mask(at / LINE);
     }
 
     #[inline(always)]
     fn find_near(pages: &Pages, place: Place, probe: Probe<'_>) -> Option<Spot> {
         let line = pages.line(place.line as usize);
         let bucket = place.bucket as usize * LINE;
-        let index = (0..PER_LINE).find(|index| {
-            let slot = slot_of(&line[index * SLOT..]);
-            slot & HASH_BITS == probe.tag && slot != 0
-        })?;
+        let mask = with_tag(line, probe.tag);
+        let index = mask.trailing_zeros() as usize % PER_LINE;
         let slot = slot_of(&line[index * SLOT..]);
         let value = Self::record_of(bucket, slot) + probe.key.len();
         Self::matches(pages, bucket, slot, probe)
@@ -240,7 +246,7 @@ impl<K: Key, V: Record> Form<K, V> for Records {
         let unit =
             with_encoded::<V, _>(value.view(), |value| Self::append(pages, lead, &mut header, [&key, value]));
         let Some(unit) = unit else { return false };
-        pages.write(spot.slot, SLOT).copy_from_slice(&(slot & HASH_BITS | unit).to_le_bytes());
+        pages.write(spot.slot, SLOT).copy_from_slice(&(slot & TAG | unit).to_le_bytes());
         true
     }
 
@@ -264,7 +270,8 @@ impl<K: Key, V: Record> Form<K, V> for Records {
             if slot == 0 {
                 break;
             }
-            let home = (lead.home(slot) as usize - 1) * PER_LINE;
+            let hash = K::hash(parsed::<K>(behind(pages, Self::record_of(lead.at(), slot))).0);
+            let home = (lead.home(hash) as usize - 1) * PER_LINE;
             let distance = |from: usize| (index + slots - from) % slots;
             if distance(home) >= distance(hole) {
                 pages.write(Self::slot_at(lead, hole), SLOT).copy_from_slice(&slot.to_le_bytes());
@@ -279,8 +286,8 @@ impl<K: Key, V: Record> Form<K, V> for Records {
         for slot in bucket[LINE..][..usize::from(header.homes) * LINE].chunks_exact(SLOT).map(slot_of) {
             if slot != 0 {
                 let record = &bucket[Self::record_of(0, slot)..];
-                let key = parsed::<K>(record).1;
-                f(slot & HASH_BITS, &record[..key + size_of_value::<V>(&record[key..])]);
+                let (key, size) = parsed::<K>(record);
+                f(K::hash(key), &record[..size + size_of_value::<V>(&record[size..])]);
             }
         }
     }
@@ -313,7 +320,7 @@ impl<K: Key, V: Record> Form<K, V> for Records {
             let at = Self::record_of(0, slot);
             let record = bucket.get(at..top).filter(|_| at >= first).ok_or("a slot leads to no record")?;
             let (key, size) = K::parse(record).map_err(|_| "a key in a bucket is not well-formed")?;
-            if <K::Wire as KeyWire>::hash(K::to_wire(key)) & HASH_BITS != slot & HASH_BITS {
+            if tag(K::hash(key)) != slot & TAG {
                 return Err("a slot has another hash than its key");
             }
             V::parse(&record[size..]).map_err(|_| "a value in a bucket is not well-formed")?;

@@ -40,6 +40,14 @@ pub(super) struct Memory {
 }
 
 impl Memory {
+    /// No segments, and room for one: for a table that is not used.
+    ///
+    /// # Errors
+    /// The system gives no memory.
+    pub fn least() -> io::Result<Self> {
+        Ok(Self { range: MmapMut::map_anon(SEGMENT)?, segments: 0 })
+    }
+
     /// No segments.
     ///
     /// # Errors

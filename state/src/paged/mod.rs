@@ -119,8 +119,8 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
         Ok(Self {
             small: HeapState::new(range, max_parallelism),
             moved: false,
-            words: Table::new(range, grouping)?,
-            records: Table::new(range, grouping)?,
+            words: Table::new(range, grouping, Words::suits::<K, V>())?,
+            records: Table::new(range, grouping, !Words::suits::<K, V>())?,
             range,
             parting: None,
             freeze: Freeze::Idle,

@@ -60,9 +60,9 @@ impl Pages {
     ///
     /// # Errors
     /// The system gives no memory.
-    pub fn new(groups: usize) -> io::Result<Self> {
+    pub fn new(groups: usize, memory: Memory) -> io::Result<Self> {
         let mut pages = Self {
-            memory: Memory::new()?,
+            memory,
             masks: Vec::new(),
             segments: Vec::new(),
             groups: vec![Vec::new(); groups],

@@ -3,7 +3,7 @@
 use super::bucket::{Form, Header, Lead, MAX_DEPTH, Place, Shape, Spot};
 use super::directory::Directory;
 use super::fault::PagedFault;
-use super::memory::{LINE, PAGE};
+use super::memory::{LINE, Memory, PAGE};
 use super::pages::Pages;
 use crate::key_group::{Grouping, KeyGroup, KeyGroupRange};
 use crate::keyed::{Entry, Visit};
@@ -56,8 +56,9 @@ impl Bucket {
 impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
     /// # Errors
     /// The system gives no memory.
-    pub fn new(range: KeyGroupRange, grouping: Grouping) -> Result<Self, PagedFault> {
-        let pages = Pages::new(range.len())?;
+    pub fn new(range: KeyGroupRange, grouping: Grouping, used: bool) -> Result<Self, PagedFault> {
+        let memory = if used { Memory::new() } else { Memory::least() }?;
+        let pages = Pages::new(range.len(), memory)?;
         Ok(Self {
             directory: Directory::new(range.len()),
             pages,
@@ -402,7 +403,7 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
             }
             let width = 1 << (MAX_DEPTH - u32::from(header.depth));
             let first = header.prefix >> (u64::BITS - MAX_DEPTH);
-            if header.prefix << MAX_DEPTH != 0 || first % width != 0 {
+            if header.prefix << MAX_DEPTH != 0 || !first.is_multiple_of(width) {
                 return Err("a bucket has a prefix that is longer than it says");
             }
             F::check(&header, self.pages.bytes(page * PAGE, header.bytes()))?;

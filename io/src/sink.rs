@@ -132,6 +132,16 @@ pub trait Sink: Clone + Send + 'static {
         Ok(())
     }
 
+    /// Line `cx.line` of the job is over for good, nothing will go on from it: removes what it has left uncommitted, except
+    /// what `kept` names, the state that another line begins with. Called when a job has been cancelled, and once more
+    /// at the next start, since a process may have been killed in it. Keeps everything, unless implemented.
+    ///
+    /// # Errors
+    /// What stays and why; nothing fails for that.
+    fn discard(&mut self, _cx: &SinkContext, _kept: &[Self::State]) -> Result<(), ConnectorError> {
+        Ok(())
+    }
+
     /// Checkpoint `id` will never complete. What was pre-committed for it belongs to the next one.
     fn aborted(&mut self, _id: CheckpointId) {}
 }

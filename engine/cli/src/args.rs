@@ -53,7 +53,8 @@ pub enum Verb {
     Checkpoint(Checkpoint),
     /// Stop a running job for good: take a final checkpoint, commit it, keep it, print its path.
     Stop(Named),
-    /// Cancel a running job. Its checkpoints follow execution.checkpointing.externalized-checkpoint-retention.
+    /// Cancel a running job. Its checkpoints follow execution.checkpointing.externalized-checkpoint-retention; where they are
+    /// deleted, output that is not committed goes with them.
     Cancel(Named),
 }
 

@@ -30,6 +30,9 @@ pub(crate) trait SourceHooks: Send {
 pub(crate) trait SinkHooks: Send {
     /// Cleans up after earlier attempts.
     fn prepare(&mut self, cx: &SinkContext, restored: &[Element], retained: &[Element]) -> Result<(), Error>;
+
+    /// Removes what a line that is over has left.
+    fn discard(&mut self, cx: &SinkContext, kept: &[Element]) -> Result<(), Error>;
 }
 
 /// A source with its type forgotten.
@@ -66,6 +69,11 @@ impl<K: Sink> SinkHooks for OfSink<K> {
         let restored = decode_list::<K::State>(restored)?;
         let retained = decode_list::<K::State>(retained)?;
         Ok(self.0.clone().prepare(cx, &restored, &retained)?)
+    }
+
+    fn discard(&mut self, cx: &SinkContext, kept: &[Element]) -> Result<(), Error> {
+        let kept = decode_list::<K::State>(kept)?;
+        Ok(self.0.clone().discard(cx, &kept)?)
     }
 }
 

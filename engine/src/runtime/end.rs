@@ -3,14 +3,15 @@
 use super::JobState;
 use super::board::Board;
 use super::ending::{Abandoned, Ending, warn_left};
+use super::restore;
 use super::summary::{CheckpointInfo, Summary};
-use super::supervisor::Supervisor;
+use super::supervisor::{Supervisor, SupervisorParts};
 use crate::checkpoint::CheckpointFailure;
 use crate::error::{Error, caught};
 use millstream_io::error::Class;
 use millstream_io::id::CheckpointId;
 use millstream_state::CheckpointStore;
-use millstream_state::checkpoint_store::{JobEnd, Restored};
+use millstream_state::checkpoint_store::{JobEnd, Restored, line_end};
 use millstream_state::metadata::LineCounters;
 use std::time::Duration;
 
@@ -132,6 +133,9 @@ impl Supervisor {
             JobState::Finished => self.finish(),
             JobState::Canceled => {
                 let recorded = self.record(&JobEnd::Canceled);
+                if recorded.is_ok() {
+                    self.discard_uncommitted();
+                }
                 self.cancelled_all_the_same(recorded)
             }
             JobState::Stopped => self.record(&self.stopped()).map_err(|error| self.stop_not_recorded(&error)),
@@ -166,6 +170,15 @@ impl Supervisor {
         };
         self.parts.board.post(|posted| posted.last_checkpoint = None);
         Ok(())
+    }
+
+    /// What a cancelled job has written and not committed goes with its checkpoints.
+    fn discard_uncommitted(&mut self) {
+        let SupervisorParts { name, plan, shared, store, retention, .. } = &mut self.parts;
+        let line = store.as_ref().map_or(1, |store| store.lock().line());
+        if store.is_none() || line_end(&JobEnd::Canceled, *retention).is_some() {
+            restore::discard(name, plan, line, None, shared);
+        }
     }
 
     /// A job that was to end has ended, whether that can be put on record or not (ruling 4): its checkpoints then stay.

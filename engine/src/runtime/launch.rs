@@ -5,7 +5,7 @@ use super::board::Board;
 use super::driver::Driver;
 use super::ending::BeforeEnd;
 use super::handle::JobControl;
-use super::restore::Base;
+use super::restore::{Base, Gathered};
 use super::supervisor::{Supervisor, SupervisorParts};
 use super::{restore, settings};
 use crate::checkpoint::Coordinator;
@@ -98,7 +98,8 @@ pub(crate) fn launch(
         checkpointing: opening.is_some(),
         sender: sender.clone(),
     };
-    let (prepared, unread) = if over {
+    let ended = opening.as_ref().and_then(Opening::over);
+    let (prepared, unread, gathered) = if over {
         Default::default()
     } else {
         prepare(&mut plan, opening.as_mut(), restored.as_ref(), allow_dropped, &shared)
@@ -108,6 +109,9 @@ pub(crate) fn launch(
         Some(opening) => {
             let store = opening.begin(config.checkpointing.num_retained as usize).map_err(refused)?;
             shared.checkpoint_dir = store.job_dir().root().to_owned();
+            if let Some(line) = ended {
+                restore::discard(name, &mut plan, line, gathered.as_ref(), &shared);
+            }
             Some(Arc::new(Mutex::new(store)))
         }
         None => None,
@@ -171,24 +175,26 @@ fn matters(opening: &Opening, config: &Config) -> bool {
     opening.start().snapshot().is_some() || (config.recovery.fresh && opening.has_past())
 }
 
-/// What each subtask begins with, and what their sources do not read. Until the line is recorded nothing that the job goes on from is changed.
+/// What each subtask begins with, what their sources do not read, and, where the line before is over, all state that is gone
+/// on with. Until the line is recorded nothing that the job goes on from is changed.
 fn prepare(
     plan: &mut Plan,
     opening: Option<&mut Opening>,
     restored: Option<&Restored>,
     allow_dropped: bool,
     shared: &Shared,
-) -> Result<(Vec<task::Restored>, Vec<String>), Error> {
+) -> Result<(Vec<task::Restored>, Vec<String>, Option<Gathered>), Error> {
     let assigned = restore::fit(plan, restored, allow_dropped)?;
     let gathered = restore::gather(plan, &assigned, restored, allow_dropped, shared)?;
     let unread = restored.map_or_else(Vec::new, |_| restore::unread(plan, &gathered, shared));
-    let (mut line, mut retained) = (1, Vec::new());
+    let (mut line, mut retained, mut kept) = (1, Vec::new(), None);
     if let Some(opening) = opening {
         opening.claim()?;
+        kept = opening.over().map(|_| gathered.clone());
         (line, retained) = (opening.line(), opening.retained()?);
     }
     let base = Base { restored, retained: &retained, line };
-    Ok((restore::prepare(plan, &assigned, gathered, &base, shared)?, unread))
+    Ok((restore::prepare(plan, &assigned, gathered, &base, shared)?, unread, kept))
 }
 
 fn refused(error: StateError) -> Error {

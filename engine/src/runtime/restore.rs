@@ -246,6 +246,20 @@ fn clean_up(
     calling(name, "prepare", || sink.prepare(&cx, &restored, &retained))
 }
 
+/// Has sinks remove what line `line` of the job, which is over, has left uncommitted, except what is `gathered` for another
+/// one. What stays is in nobody's way.
+pub(super) fn discard(job: &str, plan: &mut Plan, line: u64, gathered: Option<&Gathered>, shared: &Shared) {
+    for index in 0..plan.graph.operators.len() {
+        let cx = sink_context(plan.task_of(OperatorIndex(index)).parallelism.subtasks(), line, shared);
+        let OperatorNode { name, sink: Some(sink), .. } = &mut plan.graph.operators[index] else { continue };
+        let lists = gathered.map_or(&[][..], |gathered| &gathered[index]);
+        let kept: Vec<Element> = lists.iter().flatten().flatten().cloned().collect();
+        if let Err(error) = calling(name, "discard", || sink.discard(&cx, &kept)) {
+            tracing::warn!(job, %error, "uncommitted output of the ended job stays");
+        }
+    }
+}
+
 fn read(reader: &mut SnapshotReader, lists: &[Option<ListHandle>]) -> Result<Vec<Vec<Element>>, Error> {
     lists
         .iter()

@@ -9,7 +9,7 @@ use super::{CheckpointStore, CommitPermit, load, verify};
 use crate::error::{StateError, is_damage};
 use crate::job_id::JobId;
 use crate::layout::{self, JobDir};
-use crate::lineage::{self, Lineage};
+use crate::lineage::{self, LineEnd, Lineage};
 use crate::metadata::Metadata;
 use crate::recovery::{self, Facts, Plan, Refusal, Request, Start};
 use millstream_io::id::CheckpointId;
@@ -125,6 +125,12 @@ impl Opening {
     /// The number of the line that checkpoints of this start will belong to.
     pub fn line(&self) -> u64 {
         self.lineage().line
+    }
+
+    /// The line before, when it has finished or was cancelled: nothing goes on from it any more.
+    pub fn over(&self) -> Option<u64> {
+        let before = self.facts.lineage.as_ref().filter(|_| self.plan.continues.is_none())?;
+        matches!(before.end, LineEnd::Finished | LineEnd::Canceled).then_some(before.line)
     }
 
     /// Completed checkpoints of that line other than the one that the start goes on from, by ascending id: their

@@ -3,6 +3,7 @@
 use crate::support::{Place, Ran, send};
 use serde_json::Value;
 use std::fs;
+use std::process::Child;
 
 const CHECKPOINTS: &str = "-D execution.checkpointing.interval=20ms";
 
@@ -197,6 +198,38 @@ fn cancel_ends_with_code_0_and_state_canceled() {
 }
 
 /// MS-077: a job that does not end in time is left, whoever asked for its end, and so are those who wait for it.
+/// Ruling 5: what a cancelled job has written and not committed goes with it, or, if it is killed in that, with the next run;
+/// nothing else goes, of other jobs or of other lines.
+#[test]
+fn ruling_05_what_a_cancelled_job_has_not_committed_goes() {
+    for options in ["", CHECKPOINTS] {
+        let place = place();
+        let id = millstream::JobId::of("running").to_string();
+        let left = |owner: &str| place.write(&format!("out/.part-0-90.csv.{owner}.uncommitted"), "left");
+        let line = |n: u32| if options.is_empty() { format!("{id}.once") } else { format!("{id}.{n}") };
+        let start = || {
+            let child = place.start(&endless(options));
+            place.job(|job| job["state"] == "RUNNING" && job["pid"] == child.id());
+            child
+        };
+        let cancel = |child: Child| {
+            place.run("cancel running").ends_well();
+            Ran::of(child.wait_with_output().unwrap()).ends_well();
+        };
+        let child = start();
+        let own = left(&line(1));
+        cancel(child);
+        assert!(!own.exists(), "{options}");
+        // As if it had been killed in that; the next run is another line.
+        left(&line(1));
+        let others = [left(&format!("{id}.9")), left("0123456789abcdef0123456789abcdef.1")];
+        let child = start();
+        assert!(!own.exists(), "{options}");
+        cancel(child);
+        assert!(others.iter().all(|other| other.exists()), "{options}");
+    }
+}
+
 #[test]
 fn ms_077_a_stop_and_a_cancel_of_a_job_that_is_stuck_end_when_the_grace_is_over() {
     for verb in ["stop", "cancel"] {

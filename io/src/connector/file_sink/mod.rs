@@ -225,6 +225,10 @@ impl<T: Record, E: Encode<T>> Sink for FileSink<T, E> {
     fn close(&mut self) -> Result<(), ConnectorError> {
         self.running()?.settle()
     }
+
+    fn discard(&mut self, cx: &SinkContext, kept: &[FileState]) -> Result<(), ConnectorError> {
+        open::discard(cx, &self.dir, kept)
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::restore::{Step, decide};
 use super::writer::{BUFFER, Writer};
 use crate::error::{ConnectorError, StorageError};
 use crate::sink::SinkContext;
-use crate::storage::WriteFile;
+use crate::storage::{Storage, WriteFile};
 use std::collections::HashSet;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -36,12 +36,30 @@ pub(super) fn prepare(
     }
     let kept: HashSet<String> =
         restored.iter().chain(retained).filter_map(|state| Some(state.part()?.hidden())).collect();
-    for entry in storage.list(dir).map_err(unusable)? {
+    remove_uncommitted(storage, dir, &owner, &kept).map_err(unusable)
+}
+
+/// The owner's line is over: what it has left goes, unless another one begins with it.
+pub(super) fn discard(cx: &SinkContext, dir: &Path, kept: &[FileState]) -> Result<(), ConnectorError> {
+    let kept = kept.iter().filter_map(|state| Some(state.part()?.hidden())).collect();
+    match remove_uncommitted(&*cx.storage, dir, &owner(cx), &kept) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+fn remove_uncommitted(
+    storage: &dyn Storage,
+    dir: &Path,
+    owner: &str,
+    kept: &HashSet<String>,
+) -> Result<(), StorageError> {
+    for entry in storage.list(dir)? {
         if let Some(name) = entry.name.to_str()
-            && is_uncommitted_of(name, &owner)
+            && is_uncommitted_of(name, owner)
             && !kept.contains(name)
         {
-            storage.remove(&dir.join(name)).map_err(unusable)?;
+            storage.remove(&dir.join(name))?;
         }
     }
     Ok(())

@@ -162,13 +162,28 @@ impl Supervisor {
         self.tell(subtasks, &Message::Complete(permit));
         if self.parts.store.is_some() {
             self.deleting(self.deletions + 1);
-            let sender = self.parts.shared.sender.clone();
-            let done = move || {
-                // The supervisor may be gone.
-                let _ = sender.send(ToSupervisor::Deleted);
-            };
-            self.in_background(|store| Ok(store.superfluous()), done);
+            if self.deletions == 1 {
+                self.delete_superfluous();
+            }
         }
+    }
+
+    /// What completed checkpoints have made superfluous is deleted, now or, where the storage is slow and this goes on
+    /// already, behind that: those that wait must not take the threads of the background.
+    pub(super) fn deleted(&mut self) {
+        self.deleting(self.deletions - 1);
+        if self.deletions > 0 {
+            self.delete_superfluous();
+        }
+    }
+
+    fn delete_superfluous(&self) {
+        let sender = self.parts.shared.sender.clone();
+        let done = move || {
+            // The supervisor may be gone.
+            let _ = sender.send(ToSupervisor::Deleted);
+        };
+        self.in_background(|store| Ok(store.superfluous()), done);
     }
 
     fn abort(&mut self, id: CheckpointId, failure: &CheckpointFailure, subtasks: &[SubtaskId]) {

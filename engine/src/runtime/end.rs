@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// How long background work may go on behind the end of a job: what it still writes is in the way of the next start, and
 /// what does not come to its end must not be in the way of this one.
-const BACKGROUND: Duration = Duration::from_secs(5);
+pub(super) const BACKGROUND: Duration = Duration::from_secs(5);
 
 impl Supervisor {
     /// The last subtask has closed: all input is processed and committed, or the job was stopped.

@@ -8,6 +8,7 @@ use super::attempt::{Attempt, Shared};
 use super::board::Board;
 use super::commands::Asked;
 use super::driver::Driver;
+use super::end::BACKGROUND;
 use super::ending::BeforeEnd;
 use super::handle::Command;
 use super::summary::Summary;
@@ -170,7 +171,10 @@ impl Supervisor {
         let name = self.parts.name.clone();
         let outcome = caught(|| self.turns()).unwrap_or_else(|text| {
             // Nobody may be at work any more when the job's directory is given up.
-            let _ = caught(|| self.parts.driver.stop());
+            let _ = caught(|| {
+                self.parts.driver.stop();
+                self.parts.shared.executor.settle(BACKGROUND);
+            });
             self.enter(JobState::Failed);
             Err(Error::new(Class::Fatal, "job", &*name, format!("panicked: {text}")))
         });
@@ -228,12 +232,12 @@ impl Supervisor {
                 }
                 self.coordinate(Input::StoreFailed { id, cause });
             }
-            ToSupervisor::Deleted => self.deleting(self.deletions - 1),
+            ToSupervisor::Deleted => self.deleted(),
             ToSupervisor::Command(command) => self.commanded(command),
         }
     }
 
-    /// So many deletions are under way; too many hold back new checkpoints (CP-06).
+    /// So many deletions are under way or wait; too many hold back new checkpoints (CP-06).
     pub(super) fn deleting(&mut self, waiting: u32) {
         self.deletions = waiting;
         self.coordinate(Input::Deleting { waiting });

@@ -27,6 +27,26 @@ impl fmt::Display for StateKind {
     }
 }
 
+/// What keeps a keyed state, and so in which form its snapshots are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Backend {
+    /// [`HeapState`](crate::HeapState): snapshots are entries.
+    #[default]
+    Hashmap,
+    /// [`PagedState`](crate::PagedState): snapshots are pages, or what changed of them.
+    Paged,
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Hashmap => "hashmap",
+            Self::Paged => "paged",
+        })
+    }
+}
+
 /// A keyed state of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateDescriptor {
@@ -38,6 +58,8 @@ pub struct StateDescriptor {
     pub key: Schema,
     /// The type of the value.
     pub value: Schema,
+    /// What keeps it.
+    pub backend: Backend,
 }
 
 /// A list state of an operator: elements that belong to a subtask, not to a key (a source's splits, a sink's pending

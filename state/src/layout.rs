@@ -1,7 +1,7 @@
 //! Where the files of a job's checkpoints are (CS-04). Pure.
 
 use crate::job_id::JobId;
-use crate::metadata::METADATA_FILE;
+use crate::metadata::{METADATA_FILE, SHARED_FILE};
 use millstream_io::id::CheckpointId;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -80,6 +80,14 @@ fn numbered(name: &OsStr, prefix: &str) -> Option<CheckpointId> {
     let digits = name.to_str()?.strip_prefix(prefix)?;
     let canonical = digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0');
     if canonical { digits.parse().ok().map(CheckpointId) } else { None }
+}
+
+/// A data file of the checkpoint in directory `dir`, by the name that the metadata has for it.
+pub fn data_file(dir: &Path, name: &str) -> PathBuf {
+    match (name.strip_prefix(SHARED_FILE), dir.parent()) {
+        (Some(shared), Some(parent)) => parent.join("shared").join(shared),
+        _ => dir.join(name),
+    }
 }
 
 /// The directory of the snapshot that a user means: `path` itself, or what is around its `_metadata`.

@@ -29,7 +29,7 @@ pub mod snapshot;
 mod testing;
 
 pub use checkpoint_store::{CheckpointStore, CommitPermit};
-pub use descriptor::{ListDescriptor, StateDescriptor, StateKind};
+pub use descriptor::{Backend, ListDescriptor, StateDescriptor, StateKind};
 pub use error::{FormatError, StateError};
 pub use heap::HeapState;
 pub use job_id::JobId;

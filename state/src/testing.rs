@@ -1,6 +1,6 @@
 //! Values that several tests of this crate use.
 
-use crate::descriptor::{ListDescriptor, StateDescriptor, StateKind};
+use crate::descriptor::{Backend, ListDescriptor, StateDescriptor, StateKind};
 use crate::key_group::KeyGroup;
 use crate::metadata::{
     FileEntry, GroupRange, Handle, KeyedHandle, LineCounters, ListHandle, Metadata, OperatorState,
@@ -17,7 +17,13 @@ pub(crate) fn schema(name: &'static str) -> Schema {
 }
 
 pub(crate) fn value_state(name: &str, key: &'static str, value: &'static str) -> StateDescriptor {
-    StateDescriptor { name: name.to_owned(), kind: StateKind::Value, key: schema(key), value: schema(value) }
+    StateDescriptor {
+        name: name.to_owned(),
+        kind: StateKind::Value,
+        key: schema(key),
+        value: schema(value),
+        backend: Backend::Hashmap,
+    }
 }
 
 pub(crate) fn list(name: &str, redistribution: Redistribution) -> ListDescriptor {

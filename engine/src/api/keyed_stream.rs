@@ -5,7 +5,7 @@ use crate::graph::OperatorNode;
 use crate::keyed::{KeyContext, NoEnd, OnEnd, Process};
 use crate::operator::{Chain, Collector};
 use millstream_io::record::{Key, Record, View};
-use millstream_state::{StateDescriptor, StateKind};
+use millstream_state::{Backend, StateDescriptor, StateKind};
 use std::marker::PhantomData;
 
 /// A stream whose records of one key all go to the same subtask.
@@ -74,6 +74,8 @@ where
             kind: StateKind::Value,
             key: K::schema(),
             value: V::schema(),
+            // The configuration decides when the job starts.
+            backend: Backend::default(),
         }];
         let operator = self.draft.operator(node);
         let chain = Process {

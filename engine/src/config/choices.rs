@@ -85,8 +85,10 @@ choice! {
 choice! {
     /// How keyed state is kept (BE-01).
     StateBackend {
-        /// Tables in memory.
-        Hashmap = "hashmap",
+        /// Tables in memory, whose checkpoints have all of it.
+        Hashmap = "hashmap" | "filesystem" | "jobmanager",
+        /// Pages in memory, whose checkpoints have what changed.
+        Paged = "paged",
     }
 }
 

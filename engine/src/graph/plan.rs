@@ -4,6 +4,7 @@ use super::{Graph, TaskIndex, validate};
 use crate::checkpoint::SubtaskId;
 use crate::error::Error;
 use crate::task::{EdgeIndex, OperatorIndex, Target};
+use millstream_state::Backend;
 use millstream_state::OperatorId;
 use millstream_state::key_group::Parallelism;
 use std::collections::HashMap;
@@ -35,6 +36,13 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// Has keyed state kept in this way.
+    pub(crate) fn keep_state_in(&mut self, backend: Backend) {
+        for state in self.graph.operators.iter_mut().flat_map(|node| &mut node.states) {
+            state.backend = backend;
+        }
+    }
+
     /// Decides what the user left open.
     ///
     /// # Errors

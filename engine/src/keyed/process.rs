@@ -11,11 +11,12 @@ use crate::operator::{Chain, Collector, Control, Signal, Stage};
 use crate::task::{BuildContext, EdgeIndex, Fault, InputTask, Intake, OperatorIndex, Restored, Subtask};
 use millstream_io::counters::Counters;
 use millstream_io::emit::Emit;
+use millstream_io::error::Class;
 use millstream_io::record::{Key, Record, View};
 use millstream_io::segment::Segment;
-use millstream_state::OperatorId;
-use millstream_state::heap::HeapState;
 use millstream_state::keyed::{Entry, KeyedBackend, Visit, batch};
+use millstream_state::paged::PagedFault;
+use millstream_state::{Backend, HeapState, OperatorId, PagedState};
 use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
@@ -93,10 +94,47 @@ where
     type Out = U;
 
     fn build<S: Stage<U>>(self, cx: &mut BuildContext<'_>, below: S) -> Result<Box<dyn Subtask>, Error> {
+        let (groups, max) = (cx.key_groups(), cx.width.max());
+        match cx.settings.backend {
+            Backend::Paged => {
+                let state = PagedState::<K, V>::new(groups, max);
+                let state = state.map_err(|fault| failed(cx.operator_id(self.operator), fault))?;
+                Ok(self.head(cx, state, below))
+            }
+            _ => Ok(self.head(cx, HeapState::<K, V>::new(groups, max), below)),
+        }
+    }
+}
+
+/// A state could not be kept.
+fn failed(operator: OperatorId, fault: PagedFault) -> Error {
+    let class = if matches!(fault, PagedFault::Memory(_)) { Class::Restart } else { Class::Data };
+    Error::new(class, "keyed state", format!("operator {operator}"), fault)
+}
+
+impl<T, K, V, U, KF, F, G> Process<T, K, V, U, KF, F, G>
+where
+    T: Record,
+    K: Key,
+    V: Record + Default,
+    U: Record,
+    KF: for<'a> FnMut(View<'a, T>) -> K::Ref<'a> + Clone + Send + 'static,
+    F: for<'a> FnMut(&mut KeyContext<'_, K>, T::Ref<'a>, &mut V, &mut Collector<'_, U>)
+        + Clone
+        + Send
+        + 'static,
+    G: EndFunction<K, V, U>,
+{
+    fn head<B: KeyedBackend<K, V>, S: Stage<U>>(
+        self,
+        cx: &mut BuildContext<'_>,
+        state: B,
+        below: S,
+    ) -> Box<dyn Subtask> {
         let rings = self.inputs.iter().flat_map(|edge| cx.channels::<T>(*edge)).collect();
         let intake = ProcessHead {
             id: cx.operator_id(self.operator),
-            state: HeapState::<K, V>::new(cx.key_groups(), cx.width.max()),
+            state,
             key: self.key,
             f: self.f,
             end: self.end,
@@ -106,13 +144,13 @@ where
             below,
             of: PhantomData,
         };
-        Ok(Box::new(InputTask::new(cx.core(), cx.restored(), Gate::new(rings), intake)))
+        Box::new(InputTask::new(cx.core(), cx.restored(), Gate::new(rings), intake))
     }
 }
 
-struct ProcessHead<T, K: Key, V: Record + Default, U, KF, F, G, S> {
+struct ProcessHead<T, K, V, U, B, KF, F, G, S> {
     id: OperatorId,
-    state: HeapState<K, V>,
+    state: B,
     key: KF,
     f: F,
     end: G,
@@ -121,11 +159,12 @@ struct ProcessHead<T, K: Key, V: Record + Default, U, KF, F, G, S> {
     fault: Fault,
     counters: Arc<Counters>,
     below: S,
-    of: PhantomData<fn() -> (T, U)>,
+    of: PhantomData<fn() -> (T, K, V, U)>,
 }
 
-impl<T, K, V, U, KF, F, G, S> Intake<T> for ProcessHead<T, K, V, U, KF, F, G, S>
+impl<T, K, V, U, B, KF, F, G, S> Intake<T> for ProcessHead<T, K, V, U, B, KF, F, G, S>
 where
+    B: KeyedBackend<K, V>,
     T: Record,
     K: Key,
     V: Record + Default,
@@ -139,7 +178,11 @@ where
     fn take(&mut self, segment: &Segment<T>, rows: Range<usize>) -> usize {
         let Self { state, key, f, fault, counters, below, .. } = self;
         let mut batch = Batch { segment, key, f, fault, counters, below, over: false, of: PhantomData };
-        batch::for_batch(state, rows, &mut batch)
+        let done = batch::for_batch(state, rows, &mut batch);
+        if let Some(fault) = state.take_fault() {
+            self.fault.raise(failed(self.id, fault));
+        }
+        done
     }
 
     fn finish(&mut self, rows: usize) -> bool {
@@ -211,21 +254,30 @@ where
     }
 }
 
-impl<T, K, V, U, KF, F, G, S> ProcessHead<T, K, V, U, KF, F, G, S>
+impl<T, K, V, U, B, KF, F, G, S> ProcessHead<T, K, V, U, B, KF, F, G, S>
 where
     K: Key,
     V: Record + Default,
+    B: KeyedBackend<K, V>,
 {
     fn restore(&mut self, restored: &mut Restored) -> Result<(), Error> {
         let state = &mut self.state;
-        restored.keyed(self.id, |group, entries, bytes| state.restore(group, entries, bytes))
+        restored.keyed(self.id, |group, entries, bytes| state.restore(group, entries, bytes))?;
+        state.restored().map_err(|error| {
+            Error::new(Class::Fatal, "restore", format!("keyed state of operator {}", self.id), error)
+        })?;
+        match state.take_fault() {
+            Some(fault) => Err(failed(self.id, fault)),
+            None => Ok(()),
+        }
     }
 }
 
-impl<T, K, V, U, KF, F, G, S: Control> Control for ProcessHead<T, K, V, U, KF, F, G, S>
+impl<T, K, V, U, B, KF, F, G, S: Control> Control for ProcessHead<T, K, V, U, B, KF, F, G, S>
 where
     K: Key,
     V: Record + Default,
+    B: KeyedBackend<K, V>,
 {
     fn signal(&mut self, signal: &mut Signal<'_>) -> Result<(), Error> {
         match signal {
@@ -234,6 +286,7 @@ where
             Signal::Collect(parts) => {
                 parts.keyed(self.id, self.state.take_snapshot());
             }
+            Signal::ForgetBase => self.state.forget_base(),
             Signal::Abandon => self.state.abandon(),
             _ => {}
         }

@@ -25,6 +25,8 @@ pub enum Signal<'a> {
     Drain(usize, &'a mut bool),
     /// Frozen keyed state is drained: hand it over.
     Collect(&'a mut SnapshotParts),
+    /// The next snapshot has to be one of everything.
+    ForgetBase,
     /// The snapshot being drained is of no use any more.
     Abandon,
     /// A checkpoint is complete and durable: commit.

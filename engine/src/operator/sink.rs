@@ -112,7 +112,11 @@ impl<K: Sink> Control for SinkStage<K> {
             Signal::CommitAtEnd => self.sink.commit(CheckpointId::FIRST)?,
             Signal::Close => self.sink.close()?,
             Signal::End | Signal::AlreadyEnded => self.ended = true,
-            Signal::Cancel(_) | Signal::Drain(..) | Signal::Collect(_) | Signal::Abandon => {}
+            Signal::Cancel(_)
+            | Signal::Drain(..)
+            | Signal::Collect(_)
+            | Signal::ForgetBase
+            | Signal::Abandon => {}
         }
         Ok(())
     }

@@ -126,7 +126,7 @@ impl Supervisor {
         }
         for (subtask, payload) in acks {
             let (_, index) = plan.place_of(subtask);
-            files.extend(payload.written.file);
+            files.extend(payload.written.files);
             for (id, state) in payload.written.operators {
                 if let Some(operator) = operators.iter_mut().find(|operator| operator.id == id) {
                     let finished = operator.subtasks[index].finished;

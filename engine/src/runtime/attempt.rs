@@ -6,7 +6,7 @@ use crate::error::{Error, calling};
 use crate::graph::Plan;
 use crate::task::{
     BuildContext, Core, EdgeEnds, Fault, Message, Reporter, Restored, SnapshotWriter, TaskSettings,
-    ToSupervisor,
+    ToSupervisor, Turns,
 };
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use millstream_io::clock::Clock;
@@ -107,7 +107,7 @@ impl Attempt {
                 finished: false,
             });
             let fault = Fault::default();
-            let core = core(shared, seat, mailbox, reporter.clone(), fault.clone(), counters.clone());
+            let core = core(shared, line, seat, mailbox, reporter.clone(), fault.clone(), counters.clone());
             let mut cx = BuildContext {
                 subtask: seat.subtask,
                 parallelism: planned.parallelism.subtasks(),
@@ -170,6 +170,7 @@ fn seats(plan: &Plan) -> Vec<Seat> {
 
 fn core(
     shared: &Shared,
+    line: u64,
     seat: &Seat,
     mailbox: Receiver<Message>,
     reporter: Reporter,
@@ -184,6 +185,8 @@ fn core(
         counters,
         dir: shared.checkpoint_dir.clone(),
         options: shared.write_options,
+        line,
+        turns: Turns::default(),
         under_way: Vec::new(),
     };
     Core::new(mailbox, reporter, shared.clock.clone(), fault, shared.settings.clone(), writer)

@@ -72,6 +72,7 @@ pub(crate) fn launch(
     config.validate().map_err(|error| Error::from(ConnectorError::from(error)).refused())?;
     let width = i64::from(config.pipeline.parallelism);
     let mut plan = Plan::new(graph, width, config.pipeline.max_parallelism.map(i64::from))?;
+    plan.keep_state_in(settings::backend(config));
     let checkpointing = config.checkpointing.interval.is_some();
     let job_id = JobId::of(name);
     let opening = open(name, config, &environment).map_err(refused)?;

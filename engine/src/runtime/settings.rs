@@ -1,8 +1,9 @@
 //! From the configuration to what the parts of the runtime take.
 
-use crate::config::Settings;
+use crate::config::{Settings, StateBackend};
 use crate::restart::RestartStrategy;
 use crate::task::TaskSettings;
+use millstream_state::Backend;
 use millstream_state::checkpoint_store::{Retention, StartFrom};
 use millstream_state::snapshot::WriteOptions;
 
@@ -13,7 +14,16 @@ pub(super) fn task(settings: &Settings) -> TaskSettings {
         alignment_memory: settings.checkpointing.alignment_memory.as_usize(),
         buffer_timeout: settings.exchange.buffer_timeout,
         mode: settings.checkpointing.mode,
+        backend: backend(settings),
         after_tasks_finish: settings.checkpointing.after_tasks_finish,
+    }
+}
+
+/// What keeps keyed state.
+pub(super) fn backend(settings: &Settings) -> Backend {
+    match settings.state.backend {
+        StateBackend::Hashmap => Backend::Hashmap,
+        StateBackend::Paged => Backend::Paged,
     }
 }
 

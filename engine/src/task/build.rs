@@ -11,8 +11,8 @@ use millstream_io::sink::SinkContext;
 use millstream_io::source::SourceContext;
 use millstream_io::storage::Storage;
 use millstream_io::waker::Waker;
-use millstream_state::OperatorId;
 use millstream_state::key_group::{KeyGroupRange, Parallelism, Router};
+use millstream_state::{Backend, OperatorId};
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -37,6 +37,8 @@ pub(crate) struct TaskSettings {
     pub buffer_timeout: Duration,
     /// Whether barriers are aligned; otherwise every record is processed at least once.
     pub mode: CheckpointMode,
+    /// What keeps keyed state.
+    pub backend: Backend,
     /// Whether checkpoints go on when some subtasks have come to their end of data (CP-28).
     pub after_tasks_finish: bool,
 }

@@ -119,6 +119,9 @@ impl Core {
         }
         self.fault.check()?;
         let begun = self.clock.now();
+        if self.writer.turns.take_base_wanted() {
+            chain.signal(&mut Signal::ForgetBase)?;
+        }
         let mut parts = SnapshotParts::default();
         chain.signal(&mut Signal::Barrier(barrier, &mut parts))?;
         self.fault.check()?;

@@ -16,6 +16,7 @@ mod pace;
 mod restored;
 mod snapshot;
 mod source_task;
+mod turns;
 
 pub use build::{BuildContext, OperatorIndex};
 pub(crate) use build::{EdgeEnds, EdgeIndex, Target, TaskSettings};
@@ -29,6 +30,7 @@ pub use restored::Restored;
 pub(crate) use restored::decode_list;
 pub(crate) use snapshot::SnapshotWriter;
 pub(crate) use source_task::{SOURCE_STATE, SourceTask};
+pub(crate) use turns::Turns;
 
 use crate::error::Error;
 use millstream_io::clock::Moment;

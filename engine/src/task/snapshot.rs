@@ -1,6 +1,7 @@
 //! A subtask's snapshot between the barrier and its acknowledgement.
 
 use super::message::{Acknowledged, Report, Reporter};
+use super::turns::{Extents, Turn, Turns};
 use crate::checkpoint::{AckMetrics, Barrier, CheckpointFailure};
 use crate::error::{Error, panic_text};
 use crate::operator::SnapshotParts;
@@ -9,10 +10,13 @@ use millstream_io::counters::Counters;
 use millstream_io::error::Class;
 use millstream_io::executor::Executor;
 use millstream_io::id::CheckpointId;
+use millstream_io::sink::DurableWork;
 use millstream_io::storage::Storage;
+use millstream_state::keyed::Extent;
 use millstream_state::metadata::LineCounters;
-use millstream_state::snapshot::{SubtaskSnapshot, WriteOptions};
-use std::any::Any;
+use millstream_state::snapshot::{
+    Destination, OperatorSnapshot, SubtaskSnapshot, WriteOptions, WrittenSnapshot,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -37,6 +41,9 @@ pub(crate) struct SnapshotWriter {
     /// Where the directories of the job's checkpoints are.
     pub(crate) dir: PathBuf,
     pub(crate) options: WriteOptions,
+    /// The line of checkpoints.
+    pub(crate) line: u64,
+    pub(crate) turns: Turns,
     /// Snapshots being written; the flag tells the work that nobody wants it any more.
     pub(crate) under_way: Vec<(CheckpointId, Arc<AtomicBool>)>,
 }
@@ -75,18 +82,17 @@ impl SnapshotWriter {
             storage: self.storage.clone(),
             clock: self.clock.clone(),
             dir: self.dir.join(format!("chk-{id}")),
+            shared: format!("{}-{id}-{}", self.line, self.name),
             options: self.options,
+            turn: self.turns.next(),
+            reporter: reporter.clone(),
         };
         let (reporter, name) = (reporter.clone(), self.name.clone());
         self.executor.spawn(Box::new(move || {
             // A sink's work may panic, and the executor says nothing of that.
-            let reported = catch_unwind(AssertUnwindSafe(|| job.run(&reporter)));
-            let panicked = |panic: Box<dyn Any + Send>| {
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| job.run())) {
                 let cause = format!("panicked: {}", panic_text(&*panic));
-                Some(Report::Failed(Error::new(Class::Restart, "snapshot", name, cause)))
-            };
-            if let Some(report) = reported.unwrap_or_else(panicked) {
-                reporter.report(report);
+                reporter.report(Report::Failed(Error::new(Class::Restart, "snapshot", name, cause)));
             }
         }));
     }
@@ -115,39 +121,64 @@ struct Write {
     storage: Arc<dyn Storage>,
     clock: Arc<dyn Clock>,
     dir: PathBuf,
+    /// The name of its shared file.
+    shared: String,
     options: WriteOptions,
+    turn: Turn,
+    reporter: Reporter,
 }
 
 impl Write {
-    /// What to report; nothing for an aborted checkpoint, whose directory the coordinator removes.
-    fn run(self, reporter: &Reporter) -> Option<Report> {
-        if self.unwanted.load(Ordering::Relaxed) {
-            return None;
+    /// Writes, and reports once those before it have been written. Of an aborted checkpoint, whose directory the coordinator
+    /// removes, only what later ones build on, and reports nothing.
+    fn run(mut self) {
+        let unwanted = self.unwanted.load(Ordering::Relaxed);
+        let begun = self.clock.now();
+        let parts = std::mem::take(&mut self.pending.parts);
+        let mut operators = parts.operators;
+        let extents = extents(&operators);
+        if unwanted && extents.iter().all(|(_, extent)| *extent == Extent::Whole) {
+            return self.turn.skip();
         }
-        let id = self.pending.barrier.id;
-        Some(match self.write() {
-            Ok((acknowledged, metrics)) => Report::Acknowledged(id, acknowledged, metrics),
-            Err(error) => Report::Declined(
-                id,
-                CheckpointFailure::Snapshot { subtask: reporter.subtask, cause: error.to_string() },
-            ),
-        })
+        let ended = self.pending.ended;
+        operators.iter_mut().for_each(|operator| operator.finished = ended);
+        let work = if unwanted { Vec::new() } else { parts.work };
+        let outcome = self.write(work, SubtaskSnapshot { operators });
+        let Self { clock, pending: Pending { barrier, mut metrics, counters, .. }, reporter, turn, .. } =
+            self;
+        metrics.bytes = outcome.as_ref().map_or(0, WrittenSnapshot::bytes);
+        turn.complete(outcome, extents, move |outcome| {
+            if unwanted {
+                return;
+            }
+            reporter.report(match outcome {
+                Ok(written) => {
+                    metrics.full_bytes = written.bytes();
+                    metrics.background = clock.now().saturating_sub(begun);
+                    Report::Acknowledged(barrier.id, Acknowledged { written, counters, ended }, metrics)
+                }
+                Err(error) => Report::Declined(
+                    barrier.id,
+                    CheckpointFailure::Snapshot { subtask: reporter.subtask, cause: error.to_string() },
+                ),
+            });
+        });
     }
 
-    fn write(self) -> Result<(Acknowledged, AckMetrics), Error> {
-        let begun = self.clock.now();
-        let Pending { parts, mut metrics, counters, ended, .. } = self.pending;
-        for work in parts.work {
+    fn write(&self, work: Vec<DurableWork>, snapshot: SubtaskSnapshot) -> Result<WrittenSnapshot, Error> {
+        for work in work {
             work()?;
         }
-        let mut operators = parts.operators;
-        operators.iter_mut().for_each(|operator| operator.finished = ended);
-        let snapshot = SubtaskSnapshot { operators };
-        let written =
-            millstream_state::snapshot::write(&*self.storage, &self.dir, &self.name, snapshot, self.options)?;
-        metrics.bytes = written.bytes();
-        metrics.full_bytes = written.bytes();
-        metrics.background = self.clock.now().saturating_sub(begun);
-        Ok((Acknowledged { written, counters, ended }, metrics))
+        let to = Destination { dir: &self.dir, name: &self.name, shared: &self.shared };
+        Ok(millstream_state::snapshot::write(&*self.storage, to, snapshot, self.options)?)
     }
+}
+
+/// What each keyed state's part is.
+fn extents(operators: &[OperatorSnapshot]) -> Extents {
+    let of = |operator: &OperatorSnapshot| {
+        let id = operator.id;
+        operator.keyed.iter().map(move |(state, keyed)| ((id, *state), keyed.extent)).collect::<Vec<_>>()
+    };
+    operators.iter().flat_map(of).collect()
 }

@@ -1,5 +1,6 @@
 //! Why a snapshot does not fit a program.
 
+use crate::descriptor::Backend;
 use crate::error::Parts;
 use crate::key_group::ParallelismError;
 use crate::operator_id::OperatorId;
@@ -71,6 +72,8 @@ pub enum Mismatch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OldNew {
+    /// What keeps it (BE-09).
+    Backend(Backend, Backend),
     /// Its kind, `list` for a list (ER-12).
     Kind(String, String),
     /// The type of its keys (ER-11).
@@ -127,6 +130,9 @@ impl Mismatch {
                 "restore",
                 format_args!("state {state:?} of {operator}"),
                 match &**change {
+                    OldNew::Backend(old, new) => {
+                        format!("the {new} backend cannot read what the {old} backend wrote")
+                    }
                     OldNew::Kind(old, new) => {
                         format!("its kind must not change: {old} in the snapshot, {new} in the program")
                     }
@@ -161,9 +167,10 @@ impl Mismatch {
                 Some(format!("reduce parallelism to {restored} or less"))
             }
             Self::Parallelism { .. } | Self::Unstorable { .. } => None,
-            Self::StateChanged { .. } => {
-                Some("go back to the old type, or give the changed state a new name".to_owned())
-            }
+            Self::StateChanged { change, .. } => match &**change {
+                OldNew::Backend(old, _) => Some(format!("set state.backend.type to {old}")),
+                _ => Some("go back to the old type, or give the changed state a new name".to_owned()),
+            },
         }
     }
 }

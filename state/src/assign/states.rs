@@ -72,7 +72,9 @@ fn changed(new: &NewOperator, state: &str, change: OldNew) -> Mismatch {
 }
 
 fn same_state(operator: &NewOperator, old: &StateDescriptor, new: &StateDescriptor) -> Result<(), Mismatch> {
-    let change = if old.kind != new.kind {
+    let change = if old.backend != new.backend {
+        OldNew::Backend(old.backend, new.backend)
+    } else if old.kind != new.kind {
         OldNew::Kind(old.kind.to_string(), new.kind.to_string())
     } else if old.key != new.key {
         OldNew::Key(old.key.clone(), new.key.clone())

@@ -1,6 +1,7 @@
 //! Deleting checkpoints while the store answers others: what goes is decided by the store, and gone without it.
 
 use super::remove::remove;
+use super::shared::Sweep;
 use super::{CheckpointStore, StateError};
 use crate::layout::JobDir;
 use millstream_io::id::CheckpointId;
@@ -15,6 +16,8 @@ pub struct Deletion {
     dir: JobDir,
     superfluous: Vec<CheckpointId>,
     discarded: Vec<CheckpointId>,
+    /// What goes behind them.
+    shared: Option<Sweep>,
     one_at_a_time: Arc<Mutex<()>>,
     /// While this is at work the directory is nobody else's, also when the job has ended.
     _lock: Option<Arc<dyn Lock>>,
@@ -31,7 +34,7 @@ pub struct Left {
 impl Deletion {
     /// Deletes, oldest first. Waits for whoever is deleting already, unless there is nothing to delete.
     pub fn run(mut self) -> Left {
-        let nothing = self.superfluous.is_empty() && self.discarded.is_empty();
+        let nothing = self.superfluous.is_empty() && self.discarded.is_empty() && self.shared.is_none();
         let turn = Arc::clone(&self.one_at_a_time);
         let _turn = (!nothing).then(|| turn.lock());
         let cause = self.all().err();
@@ -45,7 +48,10 @@ impl Deletion {
                 ids.remove(0);
             }
         }
-        Ok(())
+        match &self.shared {
+            Some(sweep) => Ok(sweep.run(&*self.storage, &self.dir)?),
+            None => Ok(()),
+        }
     }
 }
 
@@ -56,7 +62,9 @@ impl CheckpointStore {
         let many = self.retained.len().saturating_sub(self.num_retained);
         let superfluous =
             if self.lock.is_some() { self.retained.drain(..many).collect() } else { Vec::new() };
-        self.give_up(superfluous)
+        let shared =
+            self.retained.last().filter(|_| self.lock.is_some()).and_then(|id| self.sweep(Some(*id)));
+        Deletion { shared, ..self.give_up(superfluous) }
     }
 
     fn give_up(&mut self, superfluous: Vec<CheckpointId>) -> Deletion {
@@ -64,6 +72,7 @@ impl CheckpointStore {
             storage: Arc::clone(&self.storage),
             dir: self.dir.clone(),
             superfluous,
+            shared: None,
             // A directory that was given up is somebody else's.
             discarded: self.lock.as_ref().map_or_else(Vec::new, |_| std::mem::take(&mut self.undiscarded)),
             one_at_a_time: Arc::clone(&self.deleting),
@@ -96,6 +105,7 @@ impl CheckpointStore {
     pub fn settle(&mut self, left: Left) -> Result<(), StateError> {
         self.retained.extend(left.superfluous);
         self.retained.sort_unstable();
+        self.shared.retain(|id, _| self.retained.contains(id));
         self.undiscarded.extend(left.discarded);
         left.cause.map_or(Ok(()), Err)
     }

@@ -11,6 +11,7 @@ mod opening;
 mod permit;
 mod remove;
 mod retention;
+mod shared;
 #[cfg(test)]
 mod tests;
 mod traces;
@@ -23,13 +24,14 @@ pub use retention::{JobEnd, Retention, line_end};
 pub use verify::{load, verify};
 
 use crate::error::StateError;
-use crate::layout::JobDir;
+use crate::layout::{JobDir, data_file};
 use crate::lineage::{self, Began, LineEnd, Lineage};
 use crate::metadata::{METADATA_FILE, Metadata};
 use millstream_io::error::Outcome;
 use millstream_io::id::CheckpointId;
 use millstream_io::storage::{self, Lock, ReadFile, Storage};
 use parking_lot::Mutex;
+use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,6 +45,10 @@ pub struct CheckpointStore {
     retained: Vec<CheckpointId>,
     next_id: CheckpointId,
     num_retained: usize,
+    /// The shared files that each retained checkpoint names.
+    shared: HashMap<CheckpointId, Vec<String>>,
+    /// Whether there may be shared files of the line.
+    sharing: bool,
     /// Discarded attempts that could not be removed yet.
     undiscarded: Vec<CheckpointId>,
     /// The final checkpoint of a line that has finished, until that has been told.
@@ -116,6 +122,11 @@ impl CheckpointStore {
         let bytes = metadata.encode().map_err(|source| StateError::Schema { checkpoint: id, source })?;
         self.check_files(&dir, metadata)?;
         self.storage.sync_dir(&dir)?;
+        let shared: Vec<_> = shared::named(metadata).collect();
+        if !shared.is_empty() {
+            self.storage.sync_dir(&self.dir.shared())?;
+            self.sharing = true;
+        }
         if let Err(error) = self.storage.publish(&dir.join(METADATA_FILE), &bytes) {
             if error.outcome == Outcome::Indeterminate {
                 let unsettled = |source| StateError::Unsettled { path: dir.clone(), source };
@@ -124,6 +135,7 @@ impl CheckpointStore {
             return Err(error.into());
         }
         self.retained.push(id);
+        self.shared.insert(id, shared);
         // Where older ones stay beside it they would be taken for the newest if others deleted this one; else its being gone
         // shows by there being none at all.
         if self.num_retained > 1 || self.lineage.reached.is_none() {
@@ -146,7 +158,7 @@ impl CheckpointStore {
 
     fn check_files(&self, dir: &Path, metadata: &Metadata) -> Result<(), StateError> {
         for file in &metadata.files {
-            let path = dir.join(&*file.name);
+            let path = data_file(dir, &file.name);
             let (found, expected) = (self.storage.stat(&path)?.len, file.len);
             if found != expected {
                 return Err(StateError::Incomplete { path, expected, found });
@@ -259,7 +271,22 @@ impl CheckpointStore {
         });
         self.retained.retain(|kept| done.iter().all(|f| f.id != *kept));
         let removed = done.iter().map(|found| remove::remove(&*self.storage, &self.dir, found.id));
-        removed.filter_map(|removed| removed.err().map(StateError::from)).collect()
+        let mut left: Vec<_> = removed.filter_map(|removed| removed.err().map(StateError::from)).collect();
+        // As long as some are there, they name their files.
+        if left.is_empty()
+            && let Some(sweep) = self.sweep(None)
+        {
+            left.extend(sweep.run(&*self.storage, &self.dir).err().map(StateError::from));
+        }
+        left
+    }
+
+    /// What removes the shared files of the line that were written for `newest` or before, and that no retained checkpoint
+    /// names; `None` where there are none, or where it is not known what is named.
+    fn sweep(&self, newest: Option<CheckpointId>) -> Option<shared::Sweep> {
+        let named: Option<Vec<_>> = self.retained.iter().map(|id| self.shared.get(id)).collect();
+        let keep = named.filter(|_| self.sharing)?.into_iter().flatten().cloned().collect();
+        Some(shared::Sweep { line: Some(self.lineage.line), newest, keep })
     }
 
     fn held(&self) -> Result<(), StateError> {

@@ -3,6 +3,7 @@
 
 use super::observe::{absolute, observe};
 use super::remove::{remove, remove_temporary};
+use super::shared::{self, Sweep};
 use super::traces::Traces;
 use super::verify::load_file;
 use super::{CheckpointStore, CommitPermit, load, verify};
@@ -14,6 +15,7 @@ use crate::metadata::Metadata;
 use crate::recovery::{self, Facts, Plan, Refusal, Request, Start};
 use millstream_io::id::CheckpointId;
 use millstream_io::storage::{self, Lock, Storage};
+use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -205,6 +207,7 @@ impl Opening {
         lineage::write(&*self.storage, &self.dir.lineage(), &lineage).map_err(StateError::Unusable)?;
         self.traces.keep();
         self.clean_up().map_err(StateError::Unusable)?;
+        let shared = self.shared_files().map_err(StateError::Unusable)?;
         let untold = match &self.plan.start {
             Start::Conclude(_) => self.restored.as_ref().map(|last| last.metadata.checkpoint),
             _ => None,
@@ -218,10 +221,34 @@ impl Opening {
             dir: self.dir,
             lineage,
             num_retained: num_retained.max(1),
+            sharing: !shared.is_empty(),
+            shared,
             undiscarded: Vec::new(),
             lock: self.lock.map(Arc::from),
             deleting: Arc::default(),
         })
+    }
+
+    /// The shared files that each completed checkpoint names; those that none does are removed, unless one cannot be read.
+    /// Nothing where there are no such files.
+    fn shared_files(&self) -> storage::Result<HashMap<CheckpointId, Vec<String>>> {
+        if self.storage.list(&self.dir.shared())?.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let leftover = |id: &CheckpointId| self.plan.leftovers.contains(id);
+        let complete = self.facts.checkpoints.iter().filter(|found| found.complete && !leftover(&found.id));
+        let (mut shared, mut all) = (HashMap::new(), true);
+        for found in complete {
+            match load(&*self.storage, &self.dir.checkpoint(found.id)) {
+                Ok(metadata) => drop(shared.insert(found.id, shared::named(&metadata).collect())),
+                Err(_) => all = false,
+            }
+        }
+        if all {
+            let keep = shared.values().flatten().cloned().collect();
+            Sweep { line: None, newest: None, keep }.run(&*self.storage, &self.dir)?;
+        }
+        Ok(shared)
     }
 
     /// The lock where there was no file for it. The directory that it is made in may go again meanwhile, with another

@@ -1,6 +1,7 @@
 //! Whether a completed checkpoint is what was written: its metadata and every file that it names (MS-019).
 
 use crate::error::{FormatError, StateError};
+use crate::layout::data_file;
 use crate::metadata::{FileEntry, METADATA_FILE, Metadata};
 use millstream_io::storage::{self, Storage};
 use std::io::ErrorKind;
@@ -46,7 +47,7 @@ pub fn verify(storage: &dyn Storage, dir: &Path) -> Result<Metadata, StateError>
 
 fn verify_file(storage: &dyn Storage, dir: &Path, entry: &FileEntry) -> Result<(), StateError> {
     let failed = |e| StateError::data_file(dir, e);
-    let path = dir.join(&*entry.name);
+    let path = data_file(dir, &entry.name);
     let file = storage.open(&path).map_err(failed)?;
     let mut crc = crc32fast::Hasher::new();
     let mut buffer = vec![0; CHUNK];

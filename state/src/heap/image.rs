@@ -1,7 +1,7 @@
 //! What a snapshot under way has so far: encoded entries, by key group.
 
 use crate::key_group::{Grouping, KeyGroupRange};
-use crate::keyed::{GroupChunk, KeyedSnapshot};
+use crate::keyed::{Extent, GroupChunk, KeyedSnapshot};
 
 /// The entries encoded since the last freeze.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Image {
                 bytes: std::mem::take(&mut chunk.bytes),
             }
         });
-        KeyedSnapshot { groups: groups.collect(), base: true }
+        KeyedSnapshot { groups: groups.collect(), extent: Extent::Whole }
     }
 
     /// Forgets what was added since the last freeze.

@@ -9,7 +9,7 @@ mod snapshot;
 
 pub use entry::Entry;
 pub use restore::RestoreError;
-pub use snapshot::{GroupChunk, KeyedSnapshot};
+pub use snapshot::{Extent, GroupChunk, KeyedSnapshot};
 
 use crate::key_group::KeyGroup;
 use crate::paged::PagedFault;
@@ -122,7 +122,7 @@ pub trait KeyedBackend<K: Key, V: Record>: Send + 'static {
     fn abandon(&mut self);
 
     /// Adds one key group's part of a snapshot; of a chain of snapshots, in their order, from the last
-    /// [base](KeyedSnapshot::base) on. A group that this subtask does not own is left out without a
+    /// [base](Extent::Base) on. A group that this subtask does not own is left out without a
     /// look at its bytes (KG-05).
     ///
     /// # Errors

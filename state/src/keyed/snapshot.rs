@@ -7,15 +7,25 @@ use crate::key_group::KeyGroup;
 pub struct KeyedSnapshot {
     /// The key groups that have something in it, in ascending order, each once.
     pub groups: Vec<GroupChunk>,
-    /// Whether it is all of the state. Otherwise it is what changed since the snapshot that was taken before, and is
-    /// restored behind that.
-    pub base: bool,
+    /// What it is worth without others.
+    pub extent: Extent,
+}
+
+/// What a snapshot is worth without the ones that were taken before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// It is all of the state, and none that follows builds on it.
+    Whole,
+    /// It is all of the state, and those that follow build on it.
+    Base,
+    /// It is what changed since the snapshot that was taken before, and is restored behind that.
+    Changes,
 }
 
 impl Default for KeyedSnapshot {
     /// All of a state without keys.
     fn default() -> Self {
-        Self { groups: Vec::new(), base: true }
+        Self { groups: Vec::new(), extent: Extent::Whole }
     }
 }
 

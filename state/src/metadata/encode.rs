@@ -4,7 +4,7 @@ use super::{
     Handle, KeyedHandle, LineCounters, ListHandle, Metadata, OperatorState, SnapshotKind, SubtaskState,
 };
 use crate::codec::Encoder;
-use crate::descriptor::{ListDescriptor, StateDescriptor, StateKind};
+use crate::descriptor::{Backend, ListDescriptor, StateDescriptor, StateKind};
 use crate::frame::{self, FileKind};
 use millstream_io::record::SchemaError;
 use millstream_io::source::Redistribution;
@@ -12,7 +12,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// How a `_metadata` file begins.
-pub(super) const KIND: FileKind = FileKind { magic: *b"MILLMETA", version: 1 };
+pub(super) const KIND: FileKind = FileKind { magic: *b"MILLMETA", version: 2 };
 
 type Done = Result<(), SchemaError>;
 
@@ -47,6 +47,13 @@ pub(super) fn state_kind_tag(kind: StateKind) -> u8 {
         StateKind::Value => 0,
         StateKind::Reducing => 1,
         StateKind::Aggregating => 2,
+    }
+}
+
+pub(super) fn backend_tag(backend: Backend) -> u8 {
+    match backend {
+        Backend::Hashmap => 0,
+        Backend::Paged => 1,
     }
 }
 
@@ -117,6 +124,7 @@ impl Body {
         self.out.u8(state_kind_tag(state.kind));
         self.out.blob(&state.key.encode()?);
         self.out.blob(&state.value.encode()?);
+        self.out.u8(backend_tag(state.backend));
         Ok(())
     }
 

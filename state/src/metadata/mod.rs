@@ -19,6 +19,9 @@ mod tests;
 /// Name of the file that makes a checkpoint complete.
 pub const METADATA_FILE: &str = "_metadata";
 
+/// How the name of a file begins that several checkpoints may use: the way to it from a checkpoint's directory.
+pub const SHARED_FILE: &str = "../shared/";
+
 /// What a snapshot was taken for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -62,7 +65,7 @@ pub struct Metadata {
     pub completed_ms: u64,
     /// What the line has counted up to it.
     pub counters: LineCounters,
-    /// The files beside `_metadata` that belong to it.
+    /// The files that belong to it, beside `_metadata` or [shared](SHARED_FILE) with other checkpoints.
     pub files: Vec<FileEntry>,
     /// State and finished subtasks, by operator; ids are unique.
     pub operators: Vec<OperatorState>,
@@ -71,7 +74,7 @@ pub struct Metadata {
 /// A data file of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEntry {
-    /// Its name in the checkpoint's directory.
+    /// Its name in the checkpoint's directory, or [`SHARED_FILE`] and that in the directory of shared files.
     pub name: Arc<str>,
     /// Its length in bytes.
     pub len: u64,
@@ -125,7 +128,8 @@ impl OperatorState {
 pub struct SubtaskState {
     /// Whether its input had ended and it had done everything that follows from that.
     pub finished: bool,
-    /// Its keyed state; states without entries are left out.
+    /// Its keyed state, by state; states without entries are left out. A state whose snapshots are changes has a chain of
+    /// them, the oldest first.
     pub keyed: Vec<KeyedHandle>,
     /// Its lists; empty ones are left out.
     pub lists: Vec<ListHandle>,

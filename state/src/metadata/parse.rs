@@ -1,13 +1,13 @@
 //! Bytes to metadata, checked: whatever the bytes are, the answer is metadata whose parts fit together, or an error
 //! that names the field (ER-06). No part is believed because a checksum is right.
 
-use super::encode::{FILE, INLINE, KIND, kind_tag, redistribution_tag, state_kind_tag};
+use super::encode::{FILE, INLINE, KIND, backend_tag, kind_tag, redistribution_tag, state_kind_tag};
 use super::{
     FileEntry, GroupRange, Handle, KeyedHandle, LineCounters, ListHandle, Metadata, OperatorState,
-    SnapshotKind, SubtaskState,
+    SHARED_FILE, SnapshotKind, SubtaskState,
 };
 use crate::codec::Cursor;
-use crate::descriptor::{ListDescriptor, StateDescriptor, StateKind};
+use crate::descriptor::{Backend, ListDescriptor, StateDescriptor, StateKind};
 use crate::error::FormatError;
 use crate::frame;
 use crate::job_id::JobId;
@@ -38,15 +38,15 @@ impl Metadata {
     /// # Errors
     /// [`FormatError`] says what is wrong with it.
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        let (_version, body) = frame::open(KIND, bytes)?;
+        let (version, body) = frame::open(KIND, bytes)?;
         let mut cursor = Cursor::new(body);
-        let metadata = metadata(&mut cursor)?;
+        let metadata = metadata(&mut cursor, version)?;
         cursor.end()?;
         Ok(metadata)
     }
 }
 
-fn metadata(c: &mut Cursor<'_>) -> Result<Metadata> {
+fn metadata(c: &mut Cursor<'_>, version: u32) -> Result<Metadata> {
     let checkpoint = CheckpointId(c.u64("checkpoint")?);
     if checkpoint < CheckpointId::FIRST {
         return Err(c.bad("checkpoint", "ids begin with 1"));
@@ -66,7 +66,7 @@ fn metadata(c: &mut Cursor<'_>) -> Result<Metadata> {
     };
     let files = c.many(FILE_ENTRY, "files", file)?;
     unique(c, "file name", files.iter().map(|f| &f.name))?;
-    let operators = c.many(OPERATOR, "operators", |c| operator(c, &files))?;
+    let operators = c.many(OPERATOR, "operators", |c| operator(c, &files, version))?;
     unique(c, "operator id", operators.iter().map(|o| o.id))?;
     Ok(Metadata {
         checkpoint,
@@ -97,8 +97,9 @@ fn unique<T: Hash + Eq>(c: &Cursor<'_>, field: &'static str, all: impl Iterator<
     Ok(())
 }
 
-/// A name that stays inside the checkpoint's directory and is not one of the store's own.
+/// A name that stays inside the checkpoint's directory, or that of the shared files, and is not one of the store's own.
 fn is_data_file_name(name: &str) -> bool {
+    let name = name.strip_prefix(SHARED_FILE).unwrap_or(name);
     !name.is_empty() && !name.starts_with(['.', '_']) && !name.contains(['/', '\\', '\0'])
 }
 
@@ -110,12 +111,12 @@ fn file(c: &mut Cursor<'_>) -> Result<FileEntry> {
     Ok(FileEntry { name: Arc::from(name), len: c.u64("file length")?, crc: c.u32("file checksum")? })
 }
 
-fn operator(c: &mut Cursor<'_>, files: &[FileEntry]) -> Result<OperatorState> {
+fn operator(c: &mut Cursor<'_>, files: &[FileEntry], version: u32) -> Result<OperatorState> {
     let id = OperatorId::from_bits(c.u128("operator id")?);
     let uid = if c.bool("uid")? { Some(c.text("uid")?.to_owned()) } else { None };
     let name = c.text("operator name")?.to_owned();
     let max_parallelism = c.u32("max parallelism")?;
-    let states = c.many(STATE, "states", state)?;
+    let states = c.many(STATE, "states", |c| state(c, version))?;
     unique(c, "state name", states.iter().map(|s| &s.name))?;
     let lists = c.many(LIST, "lists", list)?;
     unique(c, "list name", lists.iter().map(|l| &l.name))?;
@@ -126,7 +127,7 @@ fn operator(c: &mut Cursor<'_>, files: &[FileEntry]) -> Result<OperatorState> {
     let mut subtasks = Vec::with_capacity(count);
     for n in 0..count {
         let range = parallelism.range_of(n);
-        let shape = Shape { files, range, states: states.len(), lists: lists.len() };
+        let shape = Shape { files, range, states: &states, lists: lists.len() };
         subtasks.push(subtask(c, &shape)?);
     }
     Ok(OperatorState { id, uid, name, max_parallelism, states, lists, subtasks })
@@ -136,7 +137,7 @@ fn operator(c: &mut Cursor<'_>, files: &[FileEntry]) -> Result<OperatorState> {
 struct Shape<'a> {
     files: &'a [FileEntry],
     range: KeyGroupRange,
-    states: usize,
+    states: &'a [StateDescriptor],
     lists: usize,
 }
 
@@ -145,11 +146,16 @@ fn schema(c: &mut Cursor<'_>, field: &'static str) -> Result<Schema> {
     Schema::parse(bytes).map_err(|_| c.bad(field, "it is not the description of a type"))
 }
 
-fn state(c: &mut Cursor<'_>) -> Result<StateDescriptor> {
+fn state(c: &mut Cursor<'_>, version: u32) -> Result<StateDescriptor> {
     let name = c.text("state name")?.to_owned();
     let kinds = [StateKind::Value, StateKind::Reducing, StateKind::Aggregating];
     let kind = tagged(c, "state kind", &kinds, state_kind_tag)?;
-    Ok(StateDescriptor { name, kind, key: schema(c, "key type")?, value: schema(c, "value type")? })
+    let (key, value) = (schema(c, "key type")?, schema(c, "value type")?);
+    let backend = match version {
+        1 => Backend::Hashmap,
+        _ => tagged(c, "backend", &[Backend::Hashmap, Backend::Paged], backend_tag)?,
+    };
+    Ok(StateDescriptor { name, kind, key, value, backend })
 }
 
 fn list(c: &mut Cursor<'_>) -> Result<ListDescriptor> {
@@ -162,7 +168,9 @@ fn list(c: &mut Cursor<'_>) -> Result<ListDescriptor> {
 fn subtask(c: &mut Cursor<'_>, shape: &Shape<'_>) -> Result<SubtaskState> {
     let finished = c.bool("finished")?;
     let keyed = c.many(KEYED_HANDLE, "keyed handles", |c| keyed_handle(c, shape))?;
-    if !keyed.is_sorted_by(|a, b| a.state < b.state) {
+    // A chain of changes has several, in its order.
+    let chained = |state: u16| shape.states[usize::from(state)].backend == Backend::Paged;
+    if !keyed.is_sorted_by(|a, b| a.state < b.state || (a.state == b.state && chained(a.state))) {
         return Err(c.bad("keyed handles", "their states do not ascend"));
     }
     let lists = c.many(LIST_HANDLE, "list handles", |c| list_handle(c, shape))?;
@@ -174,7 +182,7 @@ fn subtask(c: &mut Cursor<'_>, shape: &Shape<'_>) -> Result<SubtaskState> {
 
 fn keyed_handle(c: &mut Cursor<'_>, shape: &Shape<'_>) -> Result<KeyedHandle> {
     let state = c.u16("state index")?;
-    if usize::from(state) >= shape.states {
+    if usize::from(state) >= shape.states.len() {
         return Err(c.bad("state index", "there is no such state"));
     }
     let data = handle(c, shape.files)?;

@@ -1,10 +1,11 @@
 //! Encoding and checked parsing of `_metadata` (CS-05, ER-06, MS-073).
 
 use super::*;
+use crate::descriptor::Backend;
 use crate::error::FormatError;
 use crate::frame;
 use crate::key_group::Parallelism;
-use crate::testing::{sample, schema};
+use crate::testing::{sample, schema, two_groups};
 use proptest::prelude::*;
 
 /// Rebuilds the frame around a changed body, so that only the body's own checks are left.
@@ -52,7 +53,7 @@ fn what_was_encoded_is_parsed() {
 #[test]
 fn the_layout_is_the_documented_one() {
     let bytes = sample().encode().unwrap();
-    assert_eq!(&bytes[..12], b"MILLMETA\x01\0\0\0");
+    assert_eq!(&bytes[..12], b"MILLMETA\x02\0\0\0");
     let body = &bytes[24..];
     assert_eq!(body[..8], 7u64.to_le_bytes(), "checkpoint");
     assert_eq!(body[8], 0, "kind");
@@ -123,7 +124,22 @@ fn parts_that_do_not_fit_together_are_refused_by_name() {
 /// A data file is always beside the metadata: a path that leads elsewhere is not followed.
 #[test]
 fn file_names_stay_inside_the_checkpoint() {
-    for name in ["", "../x", "/etc/passwd", ".", "..", "a/b", "_metadata", ".lock", "a\0b", "a\\b"] {
+    for name in [
+        "",
+        "../x",
+        "../shared/",
+        "../shared/../x",
+        "../shared/_x",
+        "../sharedx",
+        "/etc/passwd",
+        ".",
+        "..",
+        "a/b",
+        "_metadata",
+        ".lock",
+        "a\0b",
+        "a\\b",
+    ] {
         assert_eq!(field_of(with(|m| rename(m, name))), "file name", "{name:?}");
     }
 }
@@ -299,13 +315,41 @@ fn kinds_have_the_documented_numbers() {
     assert_eq!([SnapshotKind::Checkpoint, SnapshotKind::Final].map(encode::kind_tag), [0, 1]);
     let states = [StateKind::Value, StateKind::Reducing, StateKind::Aggregating];
     assert_eq!(states.map(encode::state_kind_tag), [0, 1, 2]);
+    assert_eq!([Backend::Hashmap, Backend::Paged].map(encode::backend_tag), [0, 1]);
     assert_eq!([Redistribution::EvenSplit, Redistribution::Union].map(encode::redistribution_tag), [0, 1]);
 }
 
-/// A file as version 1 wrote it is read by every later release; and while 1 is current, it is what is written.
+/// A file as version 1 wrote it is read by every later release.
 #[test]
-fn format_v1_is_still_read_and_written() {
+fn format_v1_is_still_read() {
     let fixture = include_bytes!("../../tests/fixtures/format-v1/_metadata");
     assert_eq!(Metadata::parse(fixture), Ok(sample()));
-    assert_eq!(sample().encode().as_deref(), Ok(&fixture[..]));
+}
+
+/// The sample, with a state that is a base in a shared file and changes beside the metadata.
+fn chained() -> Metadata {
+    let mut all = sample();
+    all.files[0].name = "../shared/2-6-1-0".into();
+    all.operators[1].states[0].backend = Backend::Paged;
+    let KeyedHandle { state, groups, .. } = two_groups([0, 63], &all.files[0]);
+    let base = two_groups([0, 63], &all.files[0]);
+    let changes = KeyedHandle { state, groups: groups[..1].to_vec(), data: Handle::Inline([7; 30].into()) };
+    all.operators[1].subtasks[0].keyed = vec![base, changes];
+    all
+}
+
+/// A file as version 2 wrote it is read by every later release; and while 2 is current, it is what is written.
+#[test]
+fn format_v2_is_still_read_and_written() {
+    let fixture = include_bytes!("../../tests/fixtures/format-v2/_metadata");
+    assert_eq!(Metadata::parse(fixture), Ok(chained()));
+    assert_eq!(chained().encode().as_deref(), Ok(&fixture[..]));
+}
+
+/// A chain is of a state whose snapshots may be changes; any other has one part.
+#[test]
+fn two_parts_of_a_state_in_tables_are_refused() {
+    let mut two = chained();
+    two.operators[1].states[0].backend = Backend::Hashmap;
+    assert_eq!(field_of(Metadata::parse(&two.encode().unwrap())), "keyed handles");
 }

@@ -22,7 +22,7 @@ pub use fault::PagedFault;
 
 use crate::heap::HeapState;
 use crate::key_group::{Grouping, KeyGroup, KeyGroupRange};
-use crate::keyed::{Entry, GroupChunk, KeyedBackend, KeyedSnapshot, RestoreError, Visit, restore};
+use crate::keyed::{Entry, Extent, GroupChunk, KeyedBackend, KeyedSnapshot, RestoreError, Visit, restore};
 use bucket::{Records, Words};
 use millstream_io::record::{Key, Record};
 use table::{Loading, Table};
@@ -42,6 +42,7 @@ const PAGES: u8 = 1;
 ///
 /// ```
 /// use millstream_io::record::Key;
+/// use millstream_state::keyed::Extent;
 /// use millstream_state::{KeyedBackend, PagedState, Parallelism};
 ///
 /// let whole = Parallelism::new(1, None)?;
@@ -57,7 +58,8 @@ const PAGES: u8 = 1;
 /// sums.freeze();
 /// while !sums.drain(1 << 20) {}
 /// let changes = sums.take_snapshot();
-/// assert!(all.base && !changes.base && changes.bytes() < 100);
+/// assert_eq!((all.extent, changes.extent), (Extent::Base, Extent::Changes));
+/// assert!(changes.bytes() < 100);
 ///
 /// let mut again = PagedState::<u64, u64>::new(whole.range_of(0), whole.max())?;
 /// for chunk in all.groups.iter().chain(&changes.groups) {
@@ -277,7 +279,8 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for PagedState<K, V> {
         } else {
             self.records.pages.take_image().map(chunk).collect()
         };
-        KeyedSnapshot { base: !std::mem::replace(&mut self.based, true), groups }
+        let based = std::mem::replace(&mut self.based, true);
+        KeyedSnapshot { extent: if based { Extent::Changes } else { Extent::Base }, groups }
     }
 
     fn abandon(&mut self) {

@@ -4,13 +4,15 @@
 //! [writes](write()) it and answers with the handles that go into the metadata. A restore [reads](SnapshotReader)
 //! exactly those bytes that a subtask needs, and believes none whose checksum is wrong.
 
+mod chain;
 mod read;
 #[cfg(test)]
 mod tests;
 mod write;
 
+pub use chain::{Broken, Chain, StateId};
 pub use read::SnapshotReader;
-pub use write::{WriteOptions, WrittenSnapshot, write};
+pub use write::{Destination, WriteOptions, WrittenSnapshot, write};
 
 use crate::keyed::KeyedSnapshot;
 use crate::operator_id::OperatorId;

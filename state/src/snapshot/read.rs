@@ -3,6 +3,7 @@
 use crate::error::{FormatError, StateError};
 use crate::key_group::KeyGroup;
 use crate::keyed::RestoreError;
+use crate::layout::data_file;
 use crate::metadata::{Handle, KeyedHandle, ListHandle, METADATA_FILE};
 use millstream_io::storage::{ReadFile, Storage};
 use std::collections::HashMap;
@@ -56,7 +57,7 @@ impl SnapshotReader {
     fn path_of(&self, handle: &Handle) -> PathBuf {
         match handle {
             Handle::Inline(_) => self.dir.join(METADATA_FILE),
-            Handle::File { name, .. } => self.dir.join(&**name),
+            Handle::File { name, .. } => data_file(&self.dir, name),
         }
     }
 
@@ -96,7 +97,7 @@ impl SnapshotReader {
     /// Reads a part of a file into the buffer; says so when the file is too short, before memory is asked for.
     fn read(&mut self, name: &Arc<str>, offset: u64, len: u64) -> Result<Option<FormatError>, StateError> {
         if !self.open.contains_key(name) {
-            let path = self.dir.join(&**name);
+            let path = data_file(&self.dir, name);
             let file = self.storage.open(&path).map_err(|e| StateError::data_file(&self.dir, e))?;
             self.open.insert(Arc::clone(name), file);
         }

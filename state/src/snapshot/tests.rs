@@ -35,7 +35,7 @@ fn list(list: u16, elements: &[&str]) -> ListSnapshot {
 
 /// Two operators: one with two keyed states, one with a list.
 fn snapshot() -> SubtaskSnapshot {
-    let keyed = |groups: Vec<GroupChunk>| KeyedSnapshot { groups, base: true };
+    let keyed = |groups: Vec<GroupChunk>| KeyedSnapshot { groups, extent: crate::keyed::Extent::Whole };
     let first = OperatorSnapshot {
         id: OperatorId::of_uid("a"),
         finished: false,
@@ -55,9 +55,13 @@ fn snapshot() -> SubtaskSnapshot {
     SubtaskSnapshot { operators: vec![first, second] }
 }
 
+fn to() -> Destination<'static> {
+    Destination { dir: Path::new(DIR), name: "state-0-0", shared: "1-1-state-0-0" }
+}
+
 fn write_with(storage: &dyn Storage, inline_threshold: usize, write_buffer: usize) -> WrittenSnapshot {
     let options = WriteOptions { inline_threshold, write_buffer };
-    write(storage, Path::new(DIR), "state-0-0", snapshot(), options).unwrap()
+    write(storage, to(), snapshot(), options).unwrap()
 }
 
 fn read_groups(storage: &MemoryStorage, handle: &KeyedHandle) -> Result<Vec<(u16, Vec<u8>)>, StateError> {
@@ -99,7 +103,7 @@ const TOTAL: usize = 58 + 15;
 fn state_up_to_the_threshold_stays_in_the_metadata() {
     let storage = storage();
     let written = write_with(&storage, TOTAL, 16);
-    assert_eq!(written.file, None);
+    assert_eq!(written.files, []);
     assert!(storage.list(Path::new(DIR)).unwrap().is_empty());
     check_content(&storage, &written);
 }
@@ -110,7 +114,7 @@ fn one_byte_more_goes_into_one_file_whatever_the_buffer() {
         let storage = storage();
         let written = write_with(&storage, TOTAL - 1, write_buffer);
         let bytes = read_all(&storage, Path::new(FILE)).unwrap();
-        let file = written.file.clone().unwrap();
+        let file = written.files[0].clone();
         assert_eq!((&*file.name, file.len), ("state-0-0", bytes.len() as u64));
         assert_eq!(file.crc, crc32fast::hash(&bytes));
         assert_eq!(bytes.len(), TOTAL);
@@ -217,7 +221,7 @@ fn ms_069_a_full_disk_is_named() {
     let full = FaultStorage::new(Arc::new(storage()));
     full.full_from(0);
     let options = WriteOptions { inline_threshold: 0, write_buffer: 16 };
-    let error = write(&full, Path::new(DIR), "state-0-0", snapshot(), options).unwrap_err();
+    let error = write(&full, to(), snapshot(), options).unwrap_err();
     assert_eq!(error.path, Path::new(FILE));
     assert_eq!(error.source.raw_os_error(), Some(28));
 }
@@ -240,7 +244,7 @@ fn kg_05_a_table_is_restored_at_another_parallelism() {
         lists: Vec::new(),
     };
     let snapshot = SubtaskSnapshot { operators: vec![operator] };
-    let written = write(&storage, Path::new(DIR), "state-0-0", snapshot, WriteOptions::default()).unwrap();
+    let written = write(&storage, to(), snapshot, WriteOptions::default()).unwrap();
     let SubtaskState { keyed, .. } = &written.operators[0].1;
     let mut sizes = Vec::new();
     let mut sum = 0;

@@ -1,8 +1,9 @@
 //! Writing a subtask's snapshot: few bytes go into the metadata, many into one file of the checkpoint's directory.
 
 use super::{ListSnapshot, SubtaskSnapshot};
-use crate::keyed::KeyedSnapshot;
-use crate::metadata::{FileEntry, GroupRange, Handle, KeyedHandle, ListHandle, SubtaskState};
+use crate::keyed::{Extent, KeyedSnapshot};
+use crate::layout::data_file;
+use crate::metadata::{FileEntry, GroupRange, Handle, KeyedHandle, ListHandle, SHARED_FILE, SubtaskState};
 use crate::operator_id::OperatorId;
 use millstream_io::storage::{Result, Storage, WriteFile};
 use std::path::{Path, PathBuf};
@@ -29,11 +30,31 @@ impl Default for WriteOptions {
 pub struct WrittenSnapshot {
     /// Its operators' state.
     pub operators: Vec<(OperatorId, SubtaskState)>,
-    /// The file that was written for it, if there was need for one.
-    pub file: Option<FileEntry>,
+    /// The files that these are in, if there was need for any.
+    pub files: Vec<FileEntry>,
+}
+
+/// Where a snapshot goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Destination<'a> {
+    /// The directory of its checkpoint.
+    pub dir: &'a Path,
+    /// The name of its file there: plain, not beginning with a dot or an underscore.
+    pub name: &'a str,
+    /// The name of its file in the directory of shared files, for what later snapshots may build on. No other snapshot may
+    /// ever have used it.
+    pub shared: &'a str,
 }
 
 impl WrittenSnapshot {
+    /// Whether some of its state is in the file of this name.
+    pub(super) fn names(&self, file: &str) -> bool {
+        let states = self.operators.iter().map(|(_, state)| state);
+        let handles =
+            states.flat_map(|s| s.keyed.iter().map(|k| &k.data).chain(s.lists.iter().map(|l| &l.data)));
+        handles.into_iter().any(|handle| matches!(handle, Handle::File { name, .. } if **name == *file))
+    }
+
     /// Number of bytes of state.
     pub fn bytes(&self) -> u64 {
         let states = self.operators.iter().map(|(_, state)| state);
@@ -43,50 +64,60 @@ impl WrittenSnapshot {
     }
 }
 
-/// Writes a snapshot into the directory `dir` of a checkpoint, as file `name` (plain, not beginning
-/// with a dot or an underscore) unless it is small. The content is
-/// durable on return; the file's name becomes so when the checkpoint is published.
+/// Writes a snapshot: what is few bytes into the metadata, what later ones may build on into a shared file, all else into
+/// one of the checkpoint's own. The content is durable on return; the files' names become so when the checkpoint is
+/// published.
 ///
 /// # Errors
 /// Those of the storage. What was written is left to be discarded with the checkpoint.
 pub fn write(
     storage: &dyn Storage,
-    dir: &Path,
-    name: &str,
+    to: Destination<'_>,
     snapshot: SubtaskSnapshot,
     options: WriteOptions,
 ) -> Result<WrittenSnapshot> {
-    let mut out = Output::new(storage, dir.join(name), options);
+    let mut own = Output::new(storage, to.dir, to.name, options);
+    let mut shared = Output::new(storage, to.dir, &format!("{SHARED_FILE}{}", to.shared), options);
     let mut operators = Vec::with_capacity(snapshot.operators.len());
     for operator in snapshot.operators {
         let mut state = SubtaskState { finished: operator.finished, ..SubtaskState::default() };
         for (index, keyed) in operator.keyed {
-            state.keyed.extend(write_keyed(&mut out, index, keyed)?);
+            let out = if keyed.extent == Extent::Whole { &mut own } else { &mut shared };
+            state.keyed.extend(write_keyed(out, index, keyed)?);
         }
         for list in operator.lists {
-            state.lists.extend(write_list(&mut out, list)?);
+            state.lists.extend(write_list(&mut own, list)?);
         }
         state.keyed.sort_by_key(|k| k.state);
         state.lists.sort_by_key(|l| l.list);
         operators.push((operator.id, state));
     }
-    let (content, file) = out.finish(Arc::from(name))?;
+    let outputs = [own.finish()?, shared.finish()?];
     for (_, state) in &mut operators {
         let keyed = state.keyed.iter_mut().map(|k| &mut k.data);
         for handle in keyed.chain(state.lists.iter_mut().map(|l| &mut l.data)) {
-            resolve(handle, &content, file.as_ref());
+            resolve(handle, &outputs);
         }
     }
-    Ok(WrittenSnapshot { operators, file })
+    Ok(WrittenSnapshot { operators, files: outputs.into_iter().filter_map(|written| written.file).collect() })
 }
 
-/// Until the end it is open where the bytes will be: handles say where in the output.
-fn resolve(handle: &mut Handle, content: &[u8], file: Option<&FileEntry>) {
+/// Until the end it is open where the bytes will be: handles say in which output, and where.
+fn resolve(handle: &mut Handle, outputs: &[Written; 2]) {
     let Handle::File { name, offset, len } = handle else { return };
-    match file {
+    let written = &outputs[usize::from(name.starts_with(SHARED_FILE))];
+    match &written.file {
         Some(file) => *name = Arc::clone(&file.name),
-        None => *handle = Handle::Inline(content[*offset as usize..(*offset + *len) as usize].into()),
+        None => {
+            *handle = Handle::Inline(written.content[*offset as usize..(*offset + *len) as usize].into());
+        }
     }
+}
+
+/// What became of an output: the content when it stayed in memory, else the file that it is in, durable.
+struct Written {
+    content: Vec<u8>,
+    file: Option<FileEntry>,
 }
 
 fn write_keyed(out: &mut Output<'_>, state: u16, keyed: KeyedSnapshot) -> Result<Option<KeyedHandle>> {
@@ -116,6 +147,7 @@ fn write_list(out: &mut Output<'_>, list: ListSnapshot) -> Result<Option<ListHan
 struct Output<'a> {
     storage: &'a dyn Storage,
     path: PathBuf,
+    name: Arc<str>,
     options: WriteOptions,
     /// What has not been handed to the file yet; everything, while there is none.
     buffer: Vec<u8>,
@@ -126,9 +158,11 @@ struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    fn new(storage: &'a dyn Storage, path: PathBuf, options: WriteOptions) -> Self {
+    /// `name` is that of the file, as the metadata has it.
+    fn new(storage: &'a dyn Storage, dir: &Path, name: &str, options: WriteOptions) -> Self {
+        let (path, name) = (data_file(dir, name), Arc::from(name));
         let crc = crc32fast::Hasher::new();
-        Self { storage, path, options, buffer: Vec::new(), file: None, written: 0, crc }
+        Self { storage, path, name, options, buffer: Vec::new(), file: None, written: 0, crc }
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
@@ -162,14 +196,14 @@ impl<'a> Output<'a> {
 
     /// Where the bytes behind `begin` are.
     fn since(&self, begin: u64) -> Handle {
-        Handle::File { name: Arc::from(""), offset: begin, len: self.written - begin }
+        Handle::File { name: Arc::clone(&self.name), offset: begin, len: self.written - begin }
     }
 
-    /// The content when it stayed in memory, else the file that it is in, durable.
-    fn finish(mut self, name: Arc<str>) -> Result<(Vec<u8>, Option<FileEntry>)> {
+    fn finish(mut self) -> Result<Written> {
         self.flush()?;
-        let Some(mut file) = self.file else { return Ok((self.buffer, None)) };
+        let Some(mut file) = self.file else { return Ok(Written { content: self.buffer, file: None }) };
         file.sync()?;
-        Ok((Vec::new(), Some(FileEntry { name, len: self.written, crc: self.crc.finalize() })))
+        let file = FileEntry { name: self.name, len: self.written, crc: self.crc.finalize() };
+        Ok(Written { content: Vec::new(), file: Some(file) })
     }
 }

@@ -11,7 +11,7 @@ use crate::OperatorId;
 use crate::key_group::KeyGroup;
 use crate::keyed::{GroupChunk, KeyedSnapshot};
 use crate::metadata::{LineCounters, OperatorState, SnapshotKind};
-use crate::snapshot::{OperatorSnapshot, SnapshotReader, SubtaskSnapshot, WriteOptions, write};
+use crate::snapshot::{Destination, OperatorSnapshot, SnapshotReader, SubtaskSnapshot, WriteOptions, write};
 use millstream_io::storage::MemoryStorage;
 
 pub(super) const ROOT: &str = "/c";
@@ -50,13 +50,15 @@ pub(super) fn attempt(store: &CheckpointStore, id: CheckpointId) -> Result<Metad
     for n in 0..SUBTASKS {
         let group = KeyGroup(n as u16 * 64);
         let groups = vec![GroupChunk { group, entries: 1, bytes: content(id, n) }];
-        let keyed = vec![(0, KeyedSnapshot { groups, base: true })];
+        let keyed = vec![(0, KeyedSnapshot { groups, extent: crate::keyed::Extent::Whole })];
         let operator = OperatorSnapshot { id: sum, finished: false, keyed, lists: Vec::new() };
         let snapshot = SubtaskSnapshot { operators: vec![operator] };
         // One of the two is small enough for the metadata when its number has one digit.
         let options = WriteOptions { inline_threshold: if n == 0 { 0 } else { 23 }, write_buffer: 8 };
-        let written = write(&*store.storage, &dir, &format!("state-0-{n}"), snapshot, options)?;
-        files.extend(written.file);
+        let name = format!("state-0-{n}");
+        let to = Destination { dir: &dir, name: &name, shared: &name };
+        let written = write(&*store.storage, to, snapshot, options)?;
+        files.extend(written.files);
         subtasks.extend(written.operators.into_iter().map(|(_, state)| state));
     }
     let operator = OperatorState {

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::keyed::batch::{Rows, for_batch};
-use crate::keyed::{Entry, Visit};
+use crate::keyed::{Entry, Extent, Visit};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -100,7 +100,7 @@ impl<K: Sample + Key, V: Sample + Default, B: Made<K, V>> Pair<K, V, B> {
         if let Some(frozen) = self.frozen.take() {
             while !self.state.drain(1000) {}
             let snapshot = self.state.take_snapshot();
-            if snapshot.base {
+            if snapshot.extent != Extent::Changes {
                 self.chain.clear();
             }
             self.chain.push(snapshot);

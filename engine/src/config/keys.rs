@@ -158,7 +158,10 @@ keys! {
     "execution.state-recovery.fresh" = recovery.fresh,
         "Begin without state although the job has completed checkpoints; nothing old is deleted. Option `--fresh`.";
     "state.backend.type" ["state.backend"] = state.backend,
-        "How keyed state is kept.";
+        "How keyed state is kept: in tables, of which each checkpoint has everything; or in pages, of which a checkpoint has what changed.";
+    "state.backend.paged.small-state" = state.paged_small_state,
+        "Bytes up to which the keyed state of a subtask is kept as a whole, with the paged backend: its checkpoints then have all of it.",
+        "at most 64mb" => |v| *v <= ByteSize::mb(64);
     "restart-strategy.type" ["restart-strategy"] = restart.kind,
         "What decides about a restart after a failure; auto is exponential-delay with checkpointing and none without.";
     "restart-strategy.fixed-delay.attempts" = restart.fixed_delay.attempts,
@@ -244,7 +247,7 @@ pub(super) static NOT_YET: &[&str] = &[
     "execution.checkpointing.recover-without-channel-state.checkpoint-id",
     "state.backend.async",
     "state.backend.rocksdb.",
-    "state.backend.paged.",
+    "state.backend.paged.memory",
     "state.backend.changelog.",
     "state.changelog.",
     "jobmanager.execution.failover-strategy",

@@ -108,11 +108,13 @@ impl Default for Recovery {
 pub struct State {
     /// How keyed state is kept.
     pub backend: StateBackend,
+    /// Bytes up to which the keyed state of a subtask is not divided into pages.
+    pub paged_small_state: ByteSize,
 }
 
 impl Default for State {
     fn default() -> Self {
-        Self { backend: StateBackend::Hashmap }
+        Self { backend: StateBackend::Hashmap, paged_small_state: ByteSize::kb(256) }
     }
 }
 

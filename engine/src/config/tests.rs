@@ -146,7 +146,7 @@ fn er_20_an_unknown_state_backend_is_refused_by_name() {
     let refused = define(&[("state.backend.type", "rocksdb")]).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "configuration: state.backend.type = rocksdb (on the command line): expected hashmap"
+        "configuration: state.backend.type = rocksdb (on the command line): expected hashmap | paged"
     );
 }
 

@@ -15,6 +15,7 @@ pub(super) fn task(settings: &Settings) -> TaskSettings {
         buffer_timeout: settings.exchange.buffer_timeout,
         mode: settings.checkpointing.mode,
         backend: backend(settings),
+        small_state: settings.state.paged_small_state.as_usize(),
         after_tasks_finish: settings.checkpointing.after_tasks_finish,
     }
 }

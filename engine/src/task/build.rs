@@ -39,6 +39,8 @@ pub(crate) struct TaskSettings {
     pub mode: CheckpointMode,
     /// What keeps keyed state.
     pub backend: Backend,
+    /// Bytes of state up to which pages are not worth their while.
+    pub small_state: usize,
     /// Whether checkpoints go on when some subtasks have come to their end of data (CP-28).
     pub after_tasks_finish: bool,
 }

@@ -123,3 +123,112 @@ impl Drop for Turn {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use millstream_state::OperatorId;
+    use millstream_state::metadata::{FileEntry, Handle, KeyedHandle, SubtaskState};
+
+    const STATE: (u128, u16) = (7, 0);
+
+    fn id() -> OperatorId {
+        OperatorId::from_bits(STATE.0)
+    }
+
+    /// A snapshot of one state of so many bytes, in a shared file of its own.
+    fn written(name: &str, len: u64) -> WrittenSnapshot {
+        let name: Arc<str> = format!("../shared/{name}").into();
+        let data = Handle::File { name: name.clone(), offset: 0, len };
+        let keyed = vec![KeyedHandle { state: STATE.1, groups: Vec::new(), data }];
+        let state = SubtaskState { finished: false, keyed, lists: Vec::new() };
+        WrittenSnapshot { operators: vec![(id(), state)], files: vec![FileEntry { name, len, crc: 0 }] }
+    }
+
+    struct Subject {
+        turns: Turns,
+        /// What was finished: the files that it names, or nothing.
+        finished: Arc<Mutex<Vec<Option<Vec<String>>>>>,
+    }
+
+    impl Subject {
+        fn new() -> Self {
+            Self { turns: Turns::default(), finished: Arc::default() }
+        }
+
+        fn complete(&self, turn: Turn, extent: Extent, outcome: Outcome) {
+            let finished = self.finished.clone();
+            turn.complete(outcome, vec![((id(), STATE.1), extent)], move |outcome| {
+                let names = outcome.ok().map(|written| {
+                    let state = &written.operators[0].1;
+                    assert_eq!(state.keyed.len(), written.files.len());
+                    written.files.iter().map(|file| file.name["../shared/".len()..].to_owned()).collect()
+                });
+                finished.lock().push(names);
+            });
+        }
+
+        fn take(&self) -> Vec<Option<Vec<String>>> {
+            std::mem::take(&mut self.finished.lock())
+        }
+    }
+
+    fn names(names: &[&str]) -> Option<Vec<String>> {
+        Some(names.iter().map(ToString::to_string).collect())
+    }
+
+    fn lost() -> Outcome {
+        Err(Error::new(Class::Restart, "write", "file", "no space"))
+    }
+
+    #[test]
+    fn a_snapshot_waits_for_those_that_it_builds_on() {
+        let mut subject = Subject::new();
+        let turns = [(); 3].map(|()| subject.turns.next());
+        let [first, second, third] = turns;
+        subject.complete(third, Extent::Changes, Ok(written("c", 1)));
+        subject.complete(second, Extent::Changes, Ok(written("b", 1)));
+        assert_eq!(subject.take(), []);
+        subject.complete(first, Extent::Base, Ok(written("a", 100)));
+        assert_eq!(subject.take(), [names(&["a"]), names(&["a", "b"]), names(&["a", "b", "c"])]);
+        assert!(!subject.turns.take_base_wanted());
+        let next = subject.turns.next();
+        subject.complete(next, Extent::Base, Ok(written("d", 100)));
+        assert_eq!(subject.take(), [names(&["d"])], "a base stands alone");
+    }
+
+    #[test]
+    fn behind_a_lost_snapshot_nothing_counts_until_there_is_a_base() {
+        let mut subject = Subject::new();
+        let turns = [(); 4].map(|()| subject.turns.next());
+        let [first, second, third, dropped] = turns;
+        subject.complete(first, Extent::Base, Ok(written("a", 100)));
+        subject.complete(second, Extent::Changes, lost());
+        // Frozen before anybody knew.
+        subject.complete(third, Extent::Changes, Ok(written("c", 1)));
+        assert_eq!(subject.take(), [names(&["a"]), None, None]);
+        assert!(subject.turns.take_base_wanted() && !subject.turns.take_base_wanted());
+        drop(dropped);
+        assert!(subject.turns.take_base_wanted(), "what was dropped is lost as well");
+        let (base, skipped, next) = (subject.turns.next(), subject.turns.next(), subject.turns.next());
+        subject.complete(base, Extent::Base, Ok(written("d", 100)));
+        skipped.skip();
+        subject.complete(next, Extent::Changes, Ok(written("e", 1)));
+        assert_eq!(subject.take(), [names(&["d"]), names(&["d", "e"])]);
+    }
+
+    #[test]
+    fn a_base_is_wanted_when_the_changes_have_outgrown_it() {
+        let mut subject = Subject::new();
+        for (name, extent, len) in
+            [("a", Extent::Base, 100), ("b", Extent::Changes, 60), ("c", Extent::Changes, 40)]
+        {
+            let turn = subject.turns.next();
+            subject.complete(turn, extent, Ok(written(name, len)));
+            assert!(!subject.turns.take_base_wanted(), "{name}");
+        }
+        let turn = subject.turns.next();
+        subject.complete(turn, Extent::Changes, Ok(written("d", 1)));
+        assert!(subject.turns.take_base_wanted());
+    }
+}

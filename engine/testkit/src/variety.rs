@@ -1,13 +1,14 @@
 //! Settings drawn from a seed: what a job promises must hold under all of them.
 
 use crate::rng::Rng;
-use millstream::config::{ByteSize, RestartKind, Settings};
+use millstream::config::{ByteSize, RestartKind, Settings, StateBackend};
 use std::time::Duration;
 
 /// What is the same for all processes of a run, because their state depends on it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Variety {
     max_parallelism: u32,
+    backend: StateBackend,
 }
 
 const fn ms(n: u64) -> Duration {
@@ -16,13 +17,19 @@ const fn ms(n: u64) -> Duration {
 
 impl Variety {
     pub(crate) fn draw(rng: &mut Rng) -> Self {
-        Self { max_parallelism: rng.any(&[4, 5, 7, 128]) }
+        Self {
+            max_parallelism: rng.any(&[4, 5, 7, 128]),
+            backend: rng.any(&[StateBackend::Hashmap, StateBackend::Paged]),
+        }
     }
 
     /// Settings for one process. In a `calm` one nothing may keep the job from its end.
     pub(crate) fn apply(&self, settings: &mut Settings, calm: bool, rng: &mut Rng) {
         settings.pipeline.max_parallelism = Some(self.max_parallelism);
         settings.pipeline.parallelism = rng.any(&[1, 2, 2, 3, 4]);
+        settings.state.backend = self.backend;
+        // Simulated states are small.
+        settings.state.paged_small_state = ByteSize(rng.any(&[0, 0, 100, 1000]));
         exchange(settings, rng);
         checkpoints(settings, rng);
         // The first pause is the whole pause: time in simulations is short.

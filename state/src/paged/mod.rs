@@ -27,11 +27,11 @@ use bucket::{Records, Words};
 use millstream_io::record::{Key, Record};
 use table::{Loading, Table};
 
-/// A state with more keys moves to pages.
-const FEW: usize = if cfg!(test) { 20 } else { 8 << 10 };
+/// Bytes that a state has up to which it is kept as a whole, unless it is said otherwise.
+pub const SMALL: usize = 256 << 10;
 
-/// A state whose snapshot has more bytes moves to pages.
-const SMALL: u64 = if cfg!(test) { 2 << 10 } else { 256 << 10 };
+/// What a key with its value takes in memory at least.
+const KEY: usize = 32;
 
 /// The first byte of a group's part of a snapshot: entries follow, as the `hashmap` backend writes them.
 const ENTRIES: u8 = 0;
@@ -76,6 +76,8 @@ const PAGES: u8 = 1;
 #[derive(Debug)]
 pub struct PagedState<K: Key, V: Record + Default> {
     small: HeapState<K, V>,
+    /// More bytes than these move it to pages.
+    most: usize,
     /// Whether the state is on pages.
     moved: bool,
     // Exactly one of the two is used, as a constant of the types says.
@@ -120,6 +122,7 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
         let grouping = Grouping::new(max_parallelism);
         Ok(Self {
             small: HeapState::new(range, max_parallelism),
+            most: SMALL,
             moved: false,
             words: Table::new(range, grouping, Words::suits::<K, V>())?,
             records: Table::new(range, grouping, !Words::suits::<K, V>())?,
@@ -132,11 +135,17 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
         })
     }
 
+    /// The same, kept as a whole up to about so many bytes.
+    #[must_use]
+    pub fn small_up_to(self, most: usize) -> Self {
+        Self { most, ..self }
+    }
+
     /// A key is new among few: is it one too many?
     #[cold]
     #[inline(never)]
     fn more(&mut self) {
-        if self.small.len() > FEW {
+        if self.small.len() > self.most / KEY {
             self.move_to_pages();
         }
     }
@@ -264,7 +273,7 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for PagedState<K, V> {
         }
         if !self.moved {
             let snapshot = prefixed(self.small.take_snapshot());
-            if snapshot.bytes() > SMALL {
+            if snapshot.bytes() > self.most as u64 {
                 self.move_to_pages();
             }
             return snapshot;

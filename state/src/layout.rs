@@ -90,6 +90,36 @@ pub fn data_file(dir: &Path, name: &str) -> PathBuf {
     }
 }
 
+/// What the name of a shared file says in place of a checkpoint's number, while that is not known.
+const UNDECIDED: &str = "next";
+
+/// The name of a file in the directory of shared files: `first` is the number from which on checkpoints of the line may name
+/// it, as far as that is known; `writer` tells it from all others of that number.
+///
+/// ```
+/// use millstream_io::id::CheckpointId;
+/// use millstream_state::layout::shared_name;
+/// assert_eq!(shared_name(1, Some(CheckpointId(7)), "2-0"), "1-7-2-0");
+/// assert_eq!(shared_name(1, None, "2-0m1"), "1-next-2-0m1");
+/// ```
+pub fn shared_name(line: u64, first: Option<CheckpointId>, writer: &str) -> String {
+    match first {
+        Some(first) => format!("{line}-{first}-{writer}"),
+        None => format!("{line}-{UNDECIDED}-{writer}"),
+    }
+}
+
+/// The line and the checkpoint that are in the name of a shared file, if it is one.
+pub fn shared_of(name: &OsStr) -> Option<(u64, Option<CheckpointId>)> {
+    let mut parts = name.to_str()?.splitn(3, '-');
+    let line = parts.next()?.parse().ok()?;
+    let first = match parts.next()? {
+        UNDECIDED => None,
+        number => Some(CheckpointId(number.parse().ok()?)),
+    };
+    parts.next().map(|_| (line, first))
+}
+
 /// The directory of the snapshot that a user means: `path` itself, or what is around its `_metadata`.
 pub fn snapshot_dir(path: &Path) -> &Path {
     match path.parent() {

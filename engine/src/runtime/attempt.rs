@@ -6,7 +6,7 @@ use crate::error::{Error, calling};
 use crate::graph::Plan;
 use crate::task::{
     BuildContext, Core, EdgeEnds, Fault, Message, Reporter, Restored, SnapshotWriter, TaskSettings,
-    ToSupervisor, Turns,
+    ToSupervisor, Turns, Workshop,
 };
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use millstream_io::clock::Clock;
@@ -177,8 +177,17 @@ fn core(
     fault: Fault,
     counters: Arc<Counters>,
 ) -> Core {
+    let name = format!("{}-{}", seat.task, seat.subtask);
+    let workshop = Workshop {
+        storage: shared.checkpoints.clone(),
+        executor: shared.executor.clone(),
+        dir: shared.checkpoint_dir.clone(),
+        options: shared.write_options,
+        line,
+        name: name.clone(),
+    };
     let writer = SnapshotWriter {
-        name: format!("{}-{}", seat.task, seat.subtask),
+        name,
         storage: shared.checkpoints.clone(),
         executor: shared.executor.clone(),
         clock: shared.clock.clone(),
@@ -186,7 +195,7 @@ fn core(
         dir: shared.checkpoint_dir.clone(),
         options: shared.write_options,
         line,
-        turns: Turns::default(),
+        turns: Turns::new(Some(workshop)),
         under_way: Vec::new(),
     };
     Core::new(mailbox, reporter, shared.clock.clone(), fault, shared.settings.clone(), writer)

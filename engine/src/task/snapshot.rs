@@ -13,6 +13,7 @@ use millstream_io::id::CheckpointId;
 use millstream_io::sink::DurableWork;
 use millstream_io::storage::Storage;
 use millstream_state::keyed::Extent;
+use millstream_state::layout::shared_name;
 use millstream_state::metadata::LineCounters;
 use millstream_state::snapshot::{
     Destination, OperatorSnapshot, SubtaskSnapshot, WriteOptions, WrittenSnapshot,
@@ -82,9 +83,9 @@ impl SnapshotWriter {
             storage: self.storage.clone(),
             clock: self.clock.clone(),
             dir: self.dir.join(format!("chk-{id}")),
-            shared: format!("{}-{id}-{}", self.line, self.name),
+            shared: shared_name(self.line, Some(id), &self.name),
             options: self.options,
-            turn: self.turns.next(),
+            turn: self.turns.next(id),
             reporter: reporter.clone(),
         };
         let (reporter, name) = (reporter.clone(), self.name.clone());

@@ -1,14 +1,19 @@
 //! Snapshots of one subtask that build on one another are completed in the order in which they were taken, in whatever
-//! order their writing ends.
+//! order their writing ends. What merges them takes its turn among them.
 
+use super::merging::{Merge, Workshop};
 use crate::error::Error;
 use millstream_io::error::Class;
+use millstream_io::id::CheckpointId;
 use millstream_state::keyed::Extent;
-use millstream_state::snapshot::{Chain, StateId, WrittenSnapshot};
+use millstream_state::snapshot::{Chain, Merged, StateId, WrittenSnapshot};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// After so many merges in a row that have failed, others are not counted on.
+const MANY_FAILURES: u32 = 3;
 
 /// What a keyed state's part of a snapshot is.
 pub(super) type Extents = Vec<(StateId, Extent)>;
@@ -17,17 +22,29 @@ pub(super) type Extents = Vec<(StateId, Extent)>;
 pub(super) type Outcome = Result<WrittenSnapshot, Error>;
 
 /// Gives out turns.
-#[derive(Default)]
 pub(crate) struct Turns {
-    given: u64,
     shared: Arc<Shared>,
 }
 
-#[derive(Default)]
-struct Shared {
+pub(super) struct Shared {
+    given: Mutex<Given>,
     order: Mutex<Order>,
     /// The next snapshot has to be one of everything.
     base_wanted: AtomicBool,
+    /// Where older snapshots are merged, if they are.
+    workshop: Option<Arc<Workshop>>,
+    /// A merge is under way.
+    merging: AtomicBool,
+    /// Merges that have failed since the last one that did not.
+    failed: AtomicU32,
+    /// Nobody takes snapshots any more.
+    over: AtomicBool,
+}
+
+/// Turns that were given out, and the newest snapshot among them.
+struct Given {
+    count: u64,
+    newest: CheckpointId,
 }
 
 #[derive(Default)]
@@ -35,20 +52,42 @@ struct Order {
     next: u64,
     chain: Chain,
     waiting: BTreeMap<u64, Done>,
+    merges: u64,
 }
 
-/// A snapshot that has been written, or not.
-struct Done {
-    outcome: Option<Outcome>,
-    extents: Extents,
-    finish: Box<dyn FnOnce(Outcome) + Send>,
+/// What was done in a turn.
+enum Done {
+    /// A snapshot has been written, or not.
+    Snapshot {
+        outcome: Outcome,
+        extents: Extents,
+        finish: Box<dyn FnOnce(Outcome) + Send>,
+    },
+    /// Snapshots were merged.
+    Merge(Merged, Busy),
+    Nothing,
 }
 
 impl Turns {
-    /// The turn of the next snapshot.
-    pub(super) fn next(&mut self) -> Turn {
-        self.given += 1;
-        Turn { number: self.given - 1, shared: self.shared.clone(), over: false }
+    /// With a place where older snapshots are merged; without, they are not.
+    pub fn new(workshop: Option<Workshop>) -> Self {
+        let shared = Shared {
+            given: Mutex::new(Given { count: 0, newest: CheckpointId(0) }),
+            order: Mutex::default(),
+            base_wanted: AtomicBool::new(false),
+            workshop: workshop.map(Arc::new),
+            merging: AtomicBool::new(false),
+            failed: AtomicU32::new(0),
+            over: AtomicBool::new(false),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The turn of the next snapshot, which has this number.
+    pub(super) fn next(&mut self, id: CheckpointId) -> Turn {
+        let mut given = self.shared.given.lock();
+        given.newest = id;
+        Shared::give(&self.shared, &mut given, true)
     }
 
     /// Whether the next snapshot has to be one of everything: because one before it is lost, or the chain has grown long.
@@ -58,42 +97,27 @@ impl Turns {
     }
 }
 
-/// The turn of one snapshot. One that is dropped without having been completed counts as lost.
-pub(super) struct Turn {
-    number: u64,
-    shared: Arc<Shared>,
-    over: bool,
+impl Drop for Turns {
+    fn drop(&mut self) {
+        self.shared.over.store(true, Ordering::Relaxed);
+    }
 }
 
-impl Turn {
-    /// The writing has ended. `finish` gets the outcome, with all that the snapshot builds on, once those before it have been
-    /// completed: perhaps at once, perhaps by whoever completes the last of them.
-    pub fn complete(
-        mut self,
-        outcome: Outcome,
-        extents: Extents,
-        finish: impl FnOnce(Outcome) + Send + 'static,
-    ) {
-        self.done(Done { outcome: Some(outcome), extents, finish: Box::new(finish) });
+impl Shared {
+    /// A turn for something that is no snapshot, and the number of the newest one before it.
+    pub fn turn(shared: &Arc<Self>) -> (Turn, CheckpointId) {
+        let mut given = shared.given.lock();
+        (Self::give(shared, &mut given, false), given.newest)
     }
 
-    /// There was nothing to write.
-    pub fn skip(mut self) {
-        self.done(Done { outcome: None, extents: Vec::new(), finish: Box::new(|_| ()) });
+    fn give(shared: &Arc<Self>, given: &mut Given, snapshot: bool) -> Turn {
+        given.count += 1;
+        Turn { number: given.count - 1, shared: shared.clone(), snapshot, over: false }
     }
 
-    fn done(&mut self, done: Done) {
-        self.over = true;
-        let mut order = self.shared.order.lock();
-        order.waiting.insert(self.number, done);
-        loop {
-            let next = order.next;
-            let Some(done) = order.waiting.remove(&next) else { return };
-            order.next += 1;
-            let Some(outcome) = done.outcome else { continue };
-            let outcome = self.extend(&mut order.chain, outcome, &done.extents);
-            (done.finish)(outcome);
-        }
+    /// Whether nobody takes snapshots any more.
+    pub fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
     }
 
     fn extend(&self, chain: &mut Chain, outcome: Outcome, extents: &Extents) -> Outcome {
@@ -105,22 +129,123 @@ impl Turn {
         if outcome.is_err() && chained {
             chain.break_off();
         }
-        if chained && (outcome.is_err() || chain.is_long()) {
-            self.shared.base_wanted.store(true, Ordering::Relaxed);
+        let failing = self.workshop.is_none() || self.failed.load(Ordering::Relaxed) >= MANY_FAILURES;
+        if chained && (outcome.is_err() || chain.is_long(failing)) {
+            self.base_wanted.store(true, Ordering::Relaxed);
         }
         outcome
+    }
+
+    /// Begins a merge, unless one is under way or there is nothing to merge.
+    fn merge_some(self: &Arc<Self>) {
+        let Some(workshop) = self.workshop.as_ref().filter(|_| !self.is_over()) else { return };
+        let (plan, nth) = {
+            let mut order = self.order.lock();
+            if self.merging.load(Ordering::Relaxed) {
+                return;
+            }
+            let Some(plan) = order.chain.to_merge() else { return };
+            self.merging.store(true, Ordering::Relaxed);
+            order.merges += 1;
+            (plan, order.merges)
+        };
+        let newest = self.given.lock().newest;
+        Merge::begin(self.clone(), workshop.clone(), plan, newest, nth);
+    }
+}
+
+/// A merge is under way as long as this is there.
+pub(super) struct Busy(Arc<Shared>);
+
+impl Busy {
+    pub fn new(shared: Arc<Shared>) -> Self {
+        Self(shared)
+    }
+
+    /// It has failed.
+    pub fn failed(self) {
+        self.0.failed.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.merging.store(false, Ordering::Relaxed);
+    }
+}
+
+/// The turn of one snapshot, or of a merge. A snapshot whose turn is dropped without having been completed counts as lost.
+pub(super) struct Turn {
+    number: u64,
+    shared: Arc<Shared>,
+    snapshot: bool,
+    over: bool,
+}
+
+impl Turn {
+    /// The writing has ended. `finish` gets the outcome, with all that the snapshot builds on, once those before it have been
+    /// completed: perhaps at once, perhaps by whoever completes the last of them.
+    pub fn complete(self, outcome: Outcome, extents: Extents, finish: impl FnOnce(Outcome) + Send + 'static) {
+        self.done(Done::Snapshot { outcome, extents, finish: Box::new(finish) });
+    }
+
+    /// Snapshots that were there before were merged: those that follow name what they have become.
+    pub fn replace(self, merged: Merged, busy: Busy) {
+        self.done(Done::Merge(merged, busy));
+    }
+
+    /// There was nothing to do.
+    pub fn skip(self) {
+        self.done(Done::Nothing);
+    }
+
+    fn done(mut self, done: Done) {
+        self.over = true;
+        self.settle(done);
+    }
+
+    fn settle(&self, done: Done) {
+        self.take_turns(done);
+        // Behind all reports.
+        self.shared.merge_some();
+    }
+
+    fn take_turns(&self, done: Done) {
+        let mut order = self.shared.order.lock();
+        order.waiting.insert(self.number, done);
+        loop {
+            let next = order.next;
+            let Some(done) = order.waiting.remove(&next) else { return };
+            order.next += 1;
+            match done {
+                Done::Snapshot { outcome, extents, finish } => {
+                    finish(self.shared.extend(&mut order.chain, outcome, &extents));
+                }
+                Done::Merge(merged, busy) => {
+                    // Where what was merged is gone there is a new base, and the file is nobody's.
+                    order.chain.replace(merged);
+                    self.shared.failed.store(0, Ordering::Relaxed);
+                    drop(busy);
+                }
+                Done::Nothing => {}
+            }
+        }
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if !self.over {
-            let lost = Error::new(Class::Restart, "snapshot", "keyed state", "it was not written");
-            // Whatever it had is missing from what follows.
-            self.shared.order.lock().chain.break_off();
-            self.shared.base_wanted.store(true, Ordering::Relaxed);
-            self.done(Done { outcome: Some(Err(lost)), extents: Vec::new(), finish: Box::new(|_| ()) });
+        if self.over {
+            return;
         }
+        if !self.snapshot {
+            return self.settle(Done::Nothing);
+        }
+        let lost = Error::new(Class::Restart, "snapshot", "keyed state", "it was not written");
+        // Whatever it had is missing from what follows.
+        self.shared.order.lock().chain.break_off();
+        self.shared.base_wanted.store(true, Ordering::Relaxed);
+        self.settle(Done::Snapshot { outcome: Err(lost), extents: Vec::new(), finish: Box::new(|_| ()) });
     }
 }
 
@@ -147,13 +272,19 @@ mod tests {
 
     struct Subject {
         turns: Turns,
+        next: u64,
         /// What was finished: the files that it names, or nothing.
         finished: Arc<Mutex<Vec<Option<Vec<String>>>>>,
     }
 
     impl Subject {
         fn new() -> Self {
-            Self { turns: Turns::default(), finished: Arc::default() }
+            Self { turns: Turns::new(None), next: 0, finished: Arc::default() }
+        }
+
+        fn turn(&mut self) -> Turn {
+            self.next += 1;
+            self.turns.next(CheckpointId(self.next))
         }
 
         fn complete(&self, turn: Turn, extent: Extent, outcome: Outcome) {
@@ -184,7 +315,7 @@ mod tests {
     #[test]
     fn a_snapshot_waits_for_those_that_it_builds_on() {
         let mut subject = Subject::new();
-        let turns = [(); 3].map(|()| subject.turns.next());
+        let turns = [(); 3].map(|()| subject.turn());
         let [first, second, third] = turns;
         subject.complete(third, Extent::Changes, Ok(written("c", 1)));
         subject.complete(second, Extent::Changes, Ok(written("b", 1)));
@@ -192,7 +323,7 @@ mod tests {
         subject.complete(first, Extent::Base, Ok(written("a", 100)));
         assert_eq!(subject.take(), [names(&["a"]), names(&["a", "b"]), names(&["a", "b", "c"])]);
         assert!(!subject.turns.take_base_wanted());
-        let next = subject.turns.next();
+        let next = subject.turn();
         subject.complete(next, Extent::Base, Ok(written("d", 100)));
         assert_eq!(subject.take(), [names(&["d"])], "a base stands alone");
     }
@@ -200,7 +331,7 @@ mod tests {
     #[test]
     fn behind_a_lost_snapshot_nothing_counts_until_there_is_a_base() {
         let mut subject = Subject::new();
-        let turns = [(); 4].map(|()| subject.turns.next());
+        let turns = [(); 4].map(|()| subject.turn());
         let [first, second, third, dropped] = turns;
         subject.complete(first, Extent::Base, Ok(written("a", 100)));
         subject.complete(second, Extent::Changes, lost());
@@ -210,7 +341,7 @@ mod tests {
         assert!(subject.turns.take_base_wanted() && !subject.turns.take_base_wanted());
         drop(dropped);
         assert!(subject.turns.take_base_wanted(), "what was dropped is lost as well");
-        let (base, skipped, next) = (subject.turns.next(), subject.turns.next(), subject.turns.next());
+        let (base, skipped, next) = (subject.turn(), subject.turn(), subject.turn());
         subject.complete(base, Extent::Base, Ok(written("d", 100)));
         skipped.skip();
         subject.complete(next, Extent::Changes, Ok(written("e", 1)));
@@ -223,11 +354,11 @@ mod tests {
         for (name, extent, len) in
             [("a", Extent::Base, 100), ("b", Extent::Changes, 60), ("c", Extent::Changes, 40)]
         {
-            let turn = subject.turns.next();
+            let turn = subject.turn();
             subject.complete(turn, extent, Ok(written(name, len)));
             assert!(!subject.turns.take_base_wanted(), "{name}");
         }
-        let turn = subject.turns.next();
+        let turn = subject.turn();
         subject.complete(turn, Extent::Changes, Ok(written("d", 1)));
         assert!(subject.turns.take_base_wanted());
     }

@@ -1,10 +1,13 @@
 //! Files that several checkpoints use: which ones some checkpoint still names, and the removal of those that none does (BE-05).
 //!
-//! A shared file is named after the line and the checkpoint that it was written for. Whatever a checkpoint names was written
-//! for it or for one before it, and what a completed one no longer names no later one will. So once a checkpoint is
-//! complete, the files of its line that were written for it or before, and that no retained checkpoint names, are nobody's.
+//! A shared file is named after the line and the first checkpoint that may name it. All snapshots of its writer from that
+//! one on name it until one does not, and what a completed one no longer names no later one will. So once a checkpoint is
+//! complete, the files of its line with its number or a smaller one that no retained checkpoint names are nobody's.
+//!
+//! The first of what a snapshot wrote is its checkpoint. What a merge writes has none yet: its file is called `next`, and goes
+//! only when nobody is at work, until it has its number, which is larger than those of all snapshots that name the old files.
 
-use crate::layout::JobDir;
+use crate::layout::{JobDir, shared_of};
 use crate::metadata::{Metadata, SHARED_FILE};
 use millstream_io::id::CheckpointId;
 use millstream_io::storage::{Kind, Result, Storage};
@@ -22,7 +25,7 @@ pub(super) fn named(metadata: &Metadata) -> impl Iterator<Item = String> {
 pub(super) struct Sweep {
     /// Files of this line; of all lines without one.
     pub line: Option<u64>,
-    /// Files written for this checkpoint or before; all without one.
+    /// Files that this checkpoint or one before may have named; all without one.
     pub newest: Option<CheckpointId>,
     /// What is still named.
     pub keep: HashSet<String>,
@@ -48,19 +51,11 @@ impl Sweep {
     }
 
     fn is_nobodys(&self, name: &OsStr) -> bool {
-        let Some((line, checkpoint)) = origin(name) else { return false };
+        let Some((line, first)) = shared_of(name) else { return false };
         self.line.is_none_or(|of| of == line)
-            && self.newest.is_none_or(|newest| checkpoint <= newest)
+            && self.newest.is_none_or(|newest| first.is_some_and(|first| first <= newest))
             && name.to_str().is_some_and(|name| !self.keep.contains(name))
     }
-}
-
-/// The line and the checkpoint that a shared file was written for.
-fn origin(name: &OsStr) -> Option<(u64, CheckpointId)> {
-    let mut parts = name.to_str()?.splitn(3, '-');
-    let line = parts.next()?.parse().ok()?;
-    let checkpoint = parts.next()?.parse().ok().map(CheckpointId)?;
-    parts.next().map(|_| (line, checkpoint))
 }
 
 #[cfg(test)]
@@ -81,7 +76,17 @@ mod tests {
         };
         sweep(None, None, &[]).run(&storage, &dir).unwrap();
         storage.create_dir_all(&dir.shared()).unwrap();
-        let all = ["2-3-1-0", "2-4-1-0", "2-5-1-0", "2-6-1-0", "1-1-1-0", "notes", "2-x-1-0", "2-4"];
+        let all = [
+            "2-3-1-0",
+            "2-4-1-0",
+            "2-5-1-0",
+            "2-6-1-0",
+            "1-1-1-0",
+            "notes",
+            "2-x-1-0",
+            "2-4",
+            "2-next-1-0m1",
+        ];
         for name in all {
             storage.create(&dir.shared().join(name)).unwrap();
         }
@@ -92,7 +97,7 @@ mod tests {
             names
         };
         sweep(Some(2), Some(CheckpointId(5)), &["2-4-1-0"]).run(&storage, &dir).unwrap();
-        assert_eq!(left(), ["1-1-1-0", "2-4", "2-4-1-0", "2-6-1-0", "2-x-1-0", "notes"]);
+        assert_eq!(left(), ["1-1-1-0", "2-4", "2-4-1-0", "2-6-1-0", "2-next-1-0m1", "2-x-1-0", "notes"]);
         sweep(None, None, &["2-4-1-0"]).run(&storage, &dir).unwrap();
         assert_eq!(left(), ["2-4", "2-4-1-0", "2-x-1-0", "notes"]);
     }

@@ -12,6 +12,9 @@
 
 use super::memory::{LINE, PAGE};
 
+/// Bytes of a line.
+pub(crate) const LINE_BYTES: usize = LINE;
+
 const MASKED: u8 = 64;
 const WHOLE: u8 = 65;
 
@@ -42,26 +45,14 @@ impl Image {
     pub fn add(&mut self, group: usize, page: u32, mut lines: u64, content: &[u8]) {
         let group = &mut self.groups[group];
         let before = group.bytes.len();
-        put_varint(zigzag(page.wrapping_sub(group.last).cast_signed()), &mut group.bytes);
-        group.last = page;
-        let line = |line: u32| &content[line as usize * LINE..][..LINE];
-        match lines.count_ones() {
-            1 => {
-                group.bytes.push(lines.trailing_zeros() as u8);
-                group.bytes.extend_from_slice(line(lines.trailing_zeros()));
-            }
-            64 => {
-                group.bytes.push(WHOLE);
-                group.bytes.extend_from_slice(content);
-            }
-            _ => {
-                group.bytes.push(MASKED);
-                group.bytes.extend_from_slice(&lines.to_le_bytes());
-                while lines != 0 {
-                    group.bytes.extend_from_slice(line(lines.trailing_zeros()));
-                    lines &= lines - 1;
-                }
-            }
+        put_head(page, lines, &mut group.last, &mut group.bytes);
+        if lines == u64::MAX {
+            group.bytes.extend_from_slice(content);
+            lines = 0;
+        }
+        while lines != 0 {
+            group.bytes.extend_from_slice(&content[lines.trailing_zeros() as usize * LINE..][..LINE]);
+            lines &= lines - 1;
         }
         self.bytes += group.bytes.len() - before;
     }
@@ -75,11 +66,25 @@ impl Image {
     }
 }
 
+/// The beginning of an entry, which its lines follow; `last` is the page of the entry before.
+pub(crate) fn put_head(page: u32, lines: u64, last: &mut u32, out: &mut Vec<u8>) {
+    put_varint(zigzag(page.wrapping_sub(*last).cast_signed()), out);
+    *last = page;
+    match lines.count_ones() {
+        1 => out.push(lines.trailing_zeros() as u8),
+        64 => out.push(WHOLE),
+        _ => {
+            out.push(MASKED);
+            out.extend_from_slice(&lines.to_le_bytes());
+        }
+    }
+}
+
 /// What is wrong with bytes that should be entries: where, and what.
-pub(super) type Problem = (usize, &'static str);
+pub(crate) type Problem = (usize, &'static str);
 
 /// The entries: page, lines, and their content.
-pub(super) fn entries(bytes: &[u8]) -> impl Iterator<Item = Result<(u32, u64, &[u8]), Problem>> {
+pub(crate) fn entries(bytes: &[u8]) -> impl Iterator<Item = Result<(u32, u64, &[u8]), Problem>> {
     let mut rest = bytes;
     let mut page = 0u32;
     std::iter::from_fn(move || {

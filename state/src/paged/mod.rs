@@ -12,7 +12,7 @@
 mod bucket;
 mod directory;
 mod fault;
-mod image;
+pub(crate) mod image;
 mod memory;
 mod pages;
 mod table;
@@ -36,7 +36,7 @@ const KEY: usize = 32;
 /// The first byte of a group's part of a snapshot: entries follow, as the `hashmap` backend writes them.
 const ENTRIES: u8 = 0;
 /// Lines of pages follow.
-const PAGES: u8 = 1;
+pub(crate) const PAGES: u8 = 1;
 
 /// Keyed state in pages.
 ///

@@ -1,25 +1,48 @@
 //! A subtask's snapshots of which each builds on the one before: what a checkpoint has to name to have all of the state.
 
 use super::WrittenSnapshot;
+use super::merging::{MergePlan, Merged};
 use crate::keyed::Extent;
-use crate::metadata::{FileEntry, Handle, KeyedHandle, SubtaskState};
+use crate::metadata::{FileEntry, KeyedHandle, SHARED_FILE};
 use crate::operator_id::OperatorId;
-use std::collections::HashMap;
+use std::collections::HashSet;
 use thiserror::Error;
 
 /// A keyed state: its operator, and which of the operator's it is.
 pub type StateId = (OperatorId, u16);
 
-/// More parts than these are not worth a restore's time, nor a metadata's space.
-const MOST_PARTS: usize = 32;
+/// More parts than these are not worth a restore's time, nor a metadata's space, and a state has that many only while
+/// they are merged more slowly than they come.
+const MOST_PARTS: usize = 256;
 
-/// The parts of each state from its last base on, the oldest first.
+/// The same where they are not merged at all.
+const MOST_UNMERGED: usize = 32;
+
+/// The parts of each state from its last base on, by the snapshot that they are of, the oldest first.
 ///
 /// A part stays one of the chain also when its checkpoint was aborted: it is what changed, whoever wanted to know.
 #[derive(Debug, Default)]
 pub struct Chain {
-    states: HashMap<StateId, Vec<KeyedHandle>>,
-    files: Vec<FileEntry>,
+    /// The states that have a base.
+    based: HashSet<StateId>,
+    links: Vec<Link>,
+    /// Links there ever were.
+    made: u64,
+}
+
+/// What one snapshot has of the chain, or several that were merged: its states' parts, and the file that they are in,
+/// unless they are so small that they are in the metadata.
+#[derive(Clone, Debug)]
+struct Link {
+    number: u64,
+    parts: Vec<(StateId, KeyedHandle)>,
+    file: Option<FileEntry>,
+}
+
+impl Link {
+    fn len(&self) -> u64 {
+        self.parts.iter().map(|(_, part)| part.data.len()).sum()
+    }
 }
 
 /// A snapshot of changes came although what they build on is lost.
@@ -40,54 +63,94 @@ impl Chain {
     ) -> Result<(), Broken> {
         for (id, extent) in extents {
             match extent {
-                Extent::Changes if !self.states.contains_key(id) => return Err(Broken),
-                Extent::Changes => {}
-                Extent::Base => drop(self.states.insert(*id, Vec::new())),
-                Extent::Whole => drop(self.states.remove(id)),
+                Extent::Changes if !self.based.contains(id) => return Err(Broken),
+                Extent::Changes => continue,
+                Extent::Base => drop(self.based.insert(*id)),
+                Extent::Whole => drop(self.based.remove(id)),
             }
+            self.links.iter_mut().for_each(|link| link.parts.retain(|(of, _)| of != id));
         }
+        self.links.retain(|link| !link.parts.is_empty());
+        self.add_link(written);
         for (operator, state) in &mut written.operators {
-            self.complete(*operator, state);
+            let parts = self.links.iter().flat_map(|link| &link.parts).filter(|((of, _), _)| of == operator);
+            state.keyed.extend(parts.map(|(_, part)| part.clone()));
+            state.keyed.sort_by_key(|part| part.state);
         }
-        let Self { states, files } = self;
-        let is_in = |keyed: &KeyedHandle, file: &FileEntry| matches!(&keyed.data, Handle::File { name, .. } if *name == file.name);
-        files.append(&mut written.files);
-        let (chained, own): (Vec<_>, Vec<_>) =
-            files.drain(..).partition(|file| states.values().flatten().any(|keyed| is_in(keyed, file)));
-        // What is not of the chain is of this snapshot alone, or of a base that is past.
-        let own = own.into_iter().filter(|file| written.names(&file.name));
-        written.files = own.chain(chained.iter().cloned()).collect();
-        *files = chained;
+        written.files.extend(self.links.iter().filter_map(|link| link.file.clone()));
         Ok(())
     }
 
-    fn complete(&mut self, operator: OperatorId, state: &mut SubtaskState) {
-        let mut all = Vec::new();
-        for keyed in state.keyed.drain(..) {
-            match self.states.get_mut(&(operator, keyed.state)) {
-                Some(parts) => parts.push(keyed),
-                None => all.push(keyed),
-            }
+    /// Moves what later snapshots may build on.
+    fn add_link(&mut self, written: &mut WrittenSnapshot) {
+        let mut parts = Vec::new();
+        for (operator, state) in &mut written.operators {
+            let id = |part: &KeyedHandle| (*operator, part.state);
+            let chained = state.keyed.extract_if(.., |part| self.based.contains(&id(part)));
+            parts.extend(chained.map(|part| (id(&part), part)));
         }
-        let chained = self.states.iter().filter(|((of, _), _)| *of == operator);
-        all.extend(chained.flat_map(|(_, parts)| parts.iter().cloned()));
-        all.sort_by_key(|keyed| keyed.state);
-        state.keyed = all;
+        let file = written.files.extract_if(.., |file| file.name.starts_with(SHARED_FILE)).next();
+        if !parts.is_empty() {
+            let number = self.number();
+            self.links.push(Link { number, parts, file });
+        }
+    }
+
+    fn number(&mut self) -> u64 {
+        self.made += 1;
+        self.made
     }
 
     /// What was to be the next part is lost: only a base may follow.
     pub fn break_off(&mut self) {
-        self.states.clear();
-        self.files.clear();
+        self.based.clear();
+        self.links.clear();
     }
 
-    /// Whether a new base would be worth more than it costs: the changes of a state have grown larger than its base, or
-    /// many.
-    pub fn is_long(&self) -> bool {
-        self.states.values().any(|parts| {
-            let len = |part: &KeyedHandle| part.data.len();
-            let changes: u64 = parts.iter().skip(1).map(len).sum();
-            parts.len() > MOST_PARTS || parts.first().is_some_and(|base| changes > len(base))
+    /// Whether a new base would be worth more than it costs. Merging keeps the chain short, so that this is for where it
+    /// does not keep pace; where it is `failing`, the changes of a state are not to grow larger than its base, or many.
+    pub fn is_long(&self, failing: bool) -> bool {
+        let changes: u64 = self.links.iter().skip(1).map(Link::len).sum();
+        let outgrown = || self.links.first().is_some_and(|base| changes > base.len());
+        self.links.len() > MOST_PARTS || failing && (self.links.len() > MOST_UNMERGED || outgrown())
+    }
+
+    /// Neighbouring links that should become one, if there are any: those of which the newer one is at least half as large
+    /// as the older one, so that of those that stay each is less than half as large as the one before. All of them
+    /// together then are less than twice as large as the first, and no more than the logarithm of how much larger that
+    /// is than the last.
+    ///
+    /// They stay what they are until they are [replaced](Chain::replace).
+    pub fn to_merge(&self) -> Option<MergePlan> {
+        let is_due = |newer: u64, older: &Link| newer.saturating_mul(2) >= older.len();
+        let last = (1..self.links.len()).rev().find(|n| is_due(self.links[*n].len(), &self.links[n - 1]))?;
+        // However many lines they have in common, together they are no smaller than the largest.
+        let (mut first, mut largest) = (last, self.links[last].len());
+        while first > 0 && is_due(largest, &self.links[first - 1]) {
+            first -= 1;
+            largest = largest.max(self.links[first].len());
+        }
+        let links = &self.links[first..=last];
+        Some(MergePlan {
+            links: links.iter().map(|link| link.number).collect(),
+            parts: links.iter().map(|link| link.parts.clone()).collect(),
         })
+    }
+
+    /// Puts what links were merged into in their place: snapshots that are added from now on name it instead of them. Returns
+    /// whether they are still there, in which case nothing else may have been named instead.
+    pub fn replace(&mut self, merged: Merged) -> bool {
+        let of = |link: &Link| merged.links.contains(&link.number);
+        let Some(first) = self.links.iter().position(of) else { return false };
+        let end = first + merged.links.len();
+        let same = |links: &[Link]| links.iter().map(|link| link.number).eq(merged.links.iter().copied());
+        // A state that has a new base has taken its parts out.
+        let count = |links: &[Link]| links.iter().map(|link| link.parts.len()).sum::<usize>();
+        if !self.links.get(first..end).is_some_and(|links| same(links) && count(links) == merged.merged) {
+            return false;
+        }
+        let number = self.number();
+        self.links.splice(first..end, [Link { number, parts: merged.parts, file: merged.file }]);
+        true
     }
 }

@@ -5,12 +5,16 @@
 //! exactly those bytes that a subtask needs, and believes none whose checksum is wrong.
 
 mod chain;
+mod merge;
+mod merging;
 mod read;
 #[cfg(test)]
 mod tests;
 mod write;
 
 pub use chain::{Broken, Chain, StateId};
+pub use merge::{MergeError, merge};
+pub use merging::{MergePlan, Merged, Merging};
 pub use read::SnapshotReader;
 pub use write::{Destination, WriteOptions, WrittenSnapshot, write};
 

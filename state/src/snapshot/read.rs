@@ -4,7 +4,7 @@ use crate::error::{FormatError, StateError};
 use crate::key_group::KeyGroup;
 use crate::keyed::RestoreError;
 use crate::layout::data_file;
-use crate::metadata::{Handle, KeyedHandle, ListHandle, METADATA_FILE};
+use crate::metadata::{GroupRange, Handle, KeyedHandle, ListHandle, METADATA_FILE};
 use millstream_io::storage::{ReadFile, Storage};
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -43,6 +43,11 @@ impl SnapshotReader {
         Ok(())
     }
 
+    /// The bytes of one key group of `handle`.
+    pub(super) fn group(&mut self, handle: &Handle, range: &GroupRange) -> Result<Vec<u8>, StateError> {
+        self.bytes(handle, range.offset, range.len, range.crc).map(<[u8]>::to_vec)
+    }
+
     /// The elements of a list as they are encoded.
     ///
     /// # Errors
@@ -54,7 +59,7 @@ impl SnapshotReader {
     }
 
     /// The file that the bytes of a handle are in.
-    fn path_of(&self, handle: &Handle) -> PathBuf {
+    pub(super) fn path_of(&self, handle: &Handle) -> PathBuf {
         match handle {
             Handle::Inline(_) => self.dir.join(METADATA_FILE),
             Handle::File { name, .. } => data_file(&self.dir, name),

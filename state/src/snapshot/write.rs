@@ -47,14 +47,6 @@ pub struct Destination<'a> {
 }
 
 impl WrittenSnapshot {
-    /// Whether some of its state is in the file of this name.
-    pub(super) fn names(&self, file: &str) -> bool {
-        let states = self.operators.iter().map(|(_, state)| state);
-        let handles =
-            states.flat_map(|s| s.keyed.iter().map(|k| &k.data).chain(s.lists.iter().map(|l| &l.data)));
-        handles.into_iter().any(|handle| matches!(handle, Handle::File { name, .. } if **name == *file))
-    }
-
     /// Number of bytes of state.
     pub fn bytes(&self) -> u64 {
         let states = self.operators.iter().map(|(_, state)| state);
@@ -76,17 +68,17 @@ pub fn write(
     snapshot: SubtaskSnapshot,
     options: WriteOptions,
 ) -> Result<WrittenSnapshot> {
-    let mut own = Output::new(storage, to.dir, to.name, options);
-    let mut shared = Output::new(storage, to.dir, &format!("{SHARED_FILE}{}", to.shared), options);
+    let mut own = Output::new(to.dir, to.name, options);
+    let mut shared = Output::new(to.dir, &format!("{SHARED_FILE}{}", to.shared), options);
     let mut operators = Vec::with_capacity(snapshot.operators.len());
     for operator in snapshot.operators {
         let mut state = SubtaskState { finished: operator.finished, ..SubtaskState::default() };
         for (index, keyed) in operator.keyed {
             let out = if keyed.extent == Extent::Whole { &mut own } else { &mut shared };
-            state.keyed.extend(write_keyed(out, index, keyed)?);
+            state.keyed.extend(write_keyed(storage, out, index, keyed)?);
         }
         for list in operator.lists {
-            state.lists.extend(write_list(&mut own, list)?);
+            state.lists.extend(write_list(storage, &mut own, list)?);
         }
         state.keyed.sort_by_key(|k| k.state);
         state.lists.sort_by_key(|l| l.list);
@@ -96,56 +88,62 @@ pub fn write(
     for (_, state) in &mut operators {
         let keyed = state.keyed.iter_mut().map(|k| &mut k.data);
         for handle in keyed.chain(state.lists.iter_mut().map(|l| &mut l.data)) {
-            resolve(handle, &outputs);
+            let shared = matches!(handle, Handle::File { name, .. } if name.starts_with(SHARED_FILE));
+            outputs[usize::from(shared)].resolve(handle);
         }
     }
     Ok(WrittenSnapshot { operators, files: outputs.into_iter().filter_map(|written| written.file).collect() })
 }
 
-/// Until the end it is open where the bytes will be: handles say in which output, and where.
-fn resolve(handle: &mut Handle, outputs: &[Written; 2]) {
-    let Handle::File { name, offset, len } = handle else { return };
-    let written = &outputs[usize::from(name.starts_with(SHARED_FILE))];
-    match &written.file {
-        Some(file) => *name = Arc::clone(&file.name),
-        None => {
-            *handle = Handle::Inline(written.content[*offset as usize..(*offset + *len) as usize].into());
+/// What became of an output: the content when it stayed in memory, else the file that it is in, durable.
+pub(super) struct Written {
+    content: Vec<u8>,
+    pub file: Option<FileEntry>,
+}
+
+impl Written {
+    /// Until the end it is open where the bytes will be: handles say where in the output.
+    pub fn resolve(&self, handle: &mut Handle) {
+        let Handle::File { name, offset, len } = handle else { return };
+        match &self.file {
+            Some(file) => *name = Arc::clone(&file.name),
+            None => {
+                *handle = Handle::Inline(self.content[*offset as usize..(*offset + *len) as usize].into());
+            }
         }
     }
 }
 
-/// What became of an output: the content when it stayed in memory, else the file that it is in, durable.
-struct Written {
-    content: Vec<u8>,
-    file: Option<FileEntry>,
-}
-
-fn write_keyed(out: &mut Output<'_>, state: u16, keyed: KeyedSnapshot) -> Result<Option<KeyedHandle>> {
+fn write_keyed(
+    storage: &dyn Storage,
+    out: &mut Output,
+    state: u16,
+    keyed: KeyedSnapshot,
+) -> Result<Option<KeyedHandle>> {
     let begin = out.written;
     let mut groups = Vec::with_capacity(keyed.groups.len());
     for chunk in keyed.groups {
         let (len, crc) = (chunk.bytes.len() as u64, crc32fast::hash(&chunk.bytes));
         let offset = out.written - begin;
         groups.push(GroupRange { group: chunk.group, entries: chunk.entries, offset, len, crc });
-        out.append(&chunk.bytes)?;
+        out.append(storage, &chunk.bytes)?;
     }
     assert!(groups.is_sorted_by(|a, b| a.group < b.group), "key groups come in ascending order");
     Ok((!groups.is_empty()).then(|| KeyedHandle { state, groups, data: out.since(begin) }))
 }
 
-fn write_list(out: &mut Output<'_>, list: ListSnapshot) -> Result<Option<ListHandle>> {
+fn write_list(storage: &dyn Storage, out: &mut Output, list: ListSnapshot) -> Result<Option<ListHandle>> {
     if list.elements == 0 {
         return Ok(None);
     }
     let begin = out.written;
-    out.append(&list.bytes)?;
+    out.append(storage, &list.bytes)?;
     let crc = crc32fast::hash(&list.bytes);
     Ok(Some(ListHandle { list: list.list, elements: list.elements, crc, data: out.since(begin) }))
 }
 
 /// Bytes in order, kept in memory until they are more than the threshold.
-struct Output<'a> {
-    storage: &'a dyn Storage,
+pub(super) struct Output {
     path: PathBuf,
     name: Arc<str>,
     options: WriteOptions,
@@ -153,23 +151,23 @@ struct Output<'a> {
     buffer: Vec<u8>,
     file: Option<Box<dyn WriteFile>>,
     /// All bytes so far, and their checksum.
-    written: u64,
+    pub written: u64,
     crc: crc32fast::Hasher,
 }
 
-impl<'a> Output<'a> {
+impl Output {
     /// `name` is that of the file, as the metadata has it.
-    fn new(storage: &'a dyn Storage, dir: &Path, name: &str, options: WriteOptions) -> Self {
+    pub fn new(dir: &Path, name: &str, options: WriteOptions) -> Self {
         let (path, name) = (data_file(dir, name), Arc::from(name));
         let crc = crc32fast::Hasher::new();
-        Self { storage, path, name, options, buffer: Vec::new(), file: None, written: 0, crc }
+        Self { path, name, options, buffer: Vec::new(), file: None, written: 0, crc }
     }
 
-    fn append(&mut self, bytes: &[u8]) -> Result<()> {
+    pub fn append(&mut self, storage: &dyn Storage, bytes: &[u8]) -> Result<()> {
         self.crc.update(bytes);
         self.written += bytes.len() as u64;
         if self.file.is_none() && self.written > self.options.inline_threshold as u64 {
-            self.file = Some(self.storage.create(&self.path)?);
+            self.file = Some(storage.create(&self.path)?);
         }
         if self.file.is_none() || self.buffer.len() + bytes.len() < self.options.write_buffer {
             self.buffer.extend_from_slice(bytes);
@@ -195,11 +193,11 @@ impl<'a> Output<'a> {
     }
 
     /// Where the bytes behind `begin` are.
-    fn since(&self, begin: u64) -> Handle {
+    pub fn since(&self, begin: u64) -> Handle {
         Handle::File { name: Arc::clone(&self.name), offset: begin, len: self.written - begin }
     }
 
-    fn finish(mut self) -> Result<Written> {
+    pub fn finish(mut self) -> Result<Written> {
         self.flush()?;
         let Some(mut file) = self.file else { return Ok(Written { content: self.buffer, file: None }) };
         file.sync()?;

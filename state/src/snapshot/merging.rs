@@ -1,0 +1,188 @@
+//! Merging neighbouring links of a chain: reads their files, writes one that is worth as much as all of them.
+//!
+//! Nothing that is read changes, and nothing else learns of the result before the chain is told of it. So whatever
+//! happens meanwhile, the old files are there and what names them is right; what is left of a merge that failed is a file
+//! that nobody names.
+
+use super::WriteOptions;
+use super::chain::StateId;
+use super::merge::{MergeError, merge};
+use super::read::SnapshotReader;
+use super::write::Output;
+use crate::error::StateError;
+use crate::key_group::KeyGroup;
+use crate::keyed::RestoreError;
+use crate::layout::data_file;
+use crate::metadata::{FileEntry, GroupRange, Handle, KeyedHandle, SHARED_FILE};
+use millstream_io::storage::Storage;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Neighbouring links of a [chain](super::Chain) that are to become one: what they were when that was decided.
+#[derive(Clone, Debug)]
+pub struct MergePlan {
+    pub(super) links: Vec<u64>,
+    /// What each of them has.
+    pub(super) parts: Vec<Vec<(StateId, KeyedHandle)>>,
+}
+
+/// What links became, durable but for the name of the file, if they are too large for the metadata.
+#[derive(Debug)]
+pub struct Merged {
+    pub(super) links: Vec<u64>,
+    /// Parts that were merged.
+    pub(super) merged: usize,
+    pub(super) parts: Vec<(StateId, KeyedHandle)>,
+    pub(super) file: Option<FileEntry>,
+}
+
+/// A merge under way, step by step.
+pub struct Merging {
+    storage: Arc<dyn Storage>,
+    reader: SnapshotReader,
+    out: Output,
+    links: Vec<u64>,
+    /// All parts, the oldest first.
+    sources: Vec<KeyedHandle>,
+    /// What is left to do, by state and key group: the ranges of the sources.
+    left: BTreeMap<(StateId, KeyGroup), Vec<(usize, GroupRange)>>,
+    done: Vec<(StateId, KeyedHandle)>,
+    /// Where the handle begins that is being made.
+    begin: u64,
+}
+
+impl Merging {
+    /// Nothing is done yet. `dir` is the directory of some checkpoint of the job, `name` that of a file in the directory
+    /// of shared files that no sweep removes while the job runs.
+    pub fn new(
+        storage: Arc<dyn Storage>,
+        dir: &Path,
+        name: &str,
+        plan: MergePlan,
+        options: WriteOptions,
+    ) -> Self {
+        let mut left = BTreeMap::<_, Vec<_>>::new();
+        let mut sources = Vec::new();
+        for (state, part) in plan.parts.into_iter().flatten() {
+            for range in &part.groups {
+                left.entry((state, range.group)).or_default().push((sources.len(), *range));
+            }
+            sources.push(part);
+        }
+        Self {
+            reader: SnapshotReader::new(storage.clone(), dir.to_owned()),
+            out: Output::new(dir, &format!("{SHARED_FILE}{name}"), options),
+            storage,
+            links: plan.links,
+            sources,
+            left,
+            done: Vec::new(),
+            begin: 0,
+        }
+    }
+
+    /// Merges key groups of about so many bytes. Returns whether all are merged.
+    ///
+    /// # Errors
+    /// Files that are gone or damaged, and those of the storage.
+    pub fn step(&mut self, mut budget: u64) -> Result<bool, StateError> {
+        while let Some(((state, group), ranges)) = self.left.pop_first() {
+            let len: u64 = ranges.iter().map(|(_, range)| range.len).sum();
+            self.group(state, group, &ranges)?;
+            budget = budget.saturating_sub(len);
+            if budget == 0 {
+                break;
+            }
+        }
+        Ok(self.left.is_empty())
+    }
+
+    fn group(
+        &mut self,
+        state: StateId,
+        group: KeyGroup,
+        ranges: &[(usize, GroupRange)],
+    ) -> Result<(), StateError> {
+        let mut parts = Vec::with_capacity(ranges.len());
+        for (source, range) in ranges {
+            parts.push((*source, self.reader.group(&self.sources[*source].data, range)?));
+        }
+        // Pairs of neighbours, so that each byte is copied no more often than the logarithm of their number.
+        while parts.len() > 1 {
+            let mut pairs = std::mem::take(&mut parts).into_iter();
+            while let Some((source, older)) = pairs.next() {
+                let Some((above, newer)) = pairs.next() else {
+                    parts.push((source, older));
+                    break;
+                };
+                let merged = merge(&older, &newer).map_err(|error| {
+                    // What has been merged is in order: so what is not is a source.
+                    self.damaged(group, if error.newer { above } else { source }, error)
+                })?;
+                parts.push((source, merged));
+            }
+        }
+        let entries = ranges.last().map_or(0, |(_, range)| range.entries);
+        for (_, bytes) in parts {
+            self.put(state, group, entries, &bytes)?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, state: StateId, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), StateError> {
+        if self.done.last().is_none_or(|(of, _)| *of != state) {
+            self.begin = self.out.written;
+            let data = self.out.since(self.begin);
+            self.done.push((state, KeyedHandle { state: state.1, groups: Vec::new(), data }));
+        }
+        let (offset, len) = (self.out.written - self.begin, bytes.len() as u64);
+        let crc = crc32fast::hash(bytes);
+        self.out.append(&*self.storage, bytes)?;
+        let data = self.out.since(self.begin);
+        if let Some((_, handle)) = self.done.last_mut() {
+            handle.groups.push(GroupRange { group, entries, offset, len, crc });
+            handle.data = data;
+        }
+        Ok(())
+    }
+
+    fn damaged(&self, group: KeyGroup, source: usize, error: MergeError) -> StateError {
+        let path = self.reader.path_of(&self.sources[source].data);
+        let MergeError { at, problem, .. } = error;
+        StateError::Entries { path, source: RestoreError::Pages { group, at, problem } }
+    }
+
+    /// Makes the result durable, once all is merged.
+    ///
+    /// # Errors
+    /// Those of the storage: there is no result.
+    pub fn finish(self) -> Result<Merged, StateError> {
+        let written = self.out.finish()?;
+        let mut parts = self.done;
+        parts.iter_mut().for_each(|(_, part)| written.resolve(&mut part.data));
+        Ok(Merged { links: self.links, merged: self.sources.len(), parts, file: written.file })
+    }
+}
+
+impl Merged {
+    /// Gives the file, if there is one, the name that checkpoints will know it by.
+    ///
+    /// # Errors
+    /// Those of the storage: it has the one or the other name.
+    pub fn rename(&mut self, storage: &dyn Storage, dir: &Path, name: &str) -> Result<(), StateError> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let name = Arc::<str>::from(format!("{SHARED_FILE}{name}"));
+        storage.rename(&data_file(dir, &file.name), &data_file(dir, &name))?;
+        file.name = Arc::clone(&name);
+        for (_, part) in &mut self.parts {
+            if let Handle::File { name: of, .. } = &mut part.data {
+                *of = Arc::clone(&name);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

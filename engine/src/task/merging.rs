@@ -131,3 +131,6 @@ impl Merge {
         let _ = self.workshop.storage.remove(&self.workshop.path(name));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -90,6 +90,11 @@ impl Turns {
         Shared::give(&self.shared, &mut given, true)
     }
 
+    #[cfg(test)]
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     /// Whether the next snapshot has to be one of everything: because one before it is lost, or the chain has grown long.
     /// Answers so once.
     pub fn take_base_wanted(&self) -> bool {

@@ -180,7 +180,7 @@ fn core(
     let name = format!("{}-{}", seat.task, seat.subtask);
     let workshop = Workshop {
         storage: shared.checkpoints.clone(),
-        executor: shared.executor.clone(),
+        executor: Arc::downgrade(&shared.executor),
         dir: shared.checkpoint_dir.clone(),
         options: shared.write_options,
         line,

@@ -11,9 +11,9 @@ use millstream_io::storage::Storage;
 use millstream_state::StateError;
 use millstream_state::layout::{data_file, shared_name};
 use millstream_state::metadata::SHARED_FILE;
-use millstream_state::snapshot::{MergePlan, Merging, WriteOptions};
+use millstream_state::snapshot::{MergePlan, Merged, Merging, WriteOptions};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// Bytes that are read before somebody else gets a turn.
 const PIECE: u64 = 4 << 20;
@@ -21,7 +21,8 @@ const PIECE: u64 = 4 << 20;
 /// What merges are done with.
 pub(crate) struct Workshop {
     pub(crate) storage: Arc<dyn Storage>,
-    pub(crate) executor: Arc<dyn Executor>,
+    /// Not its own: work that waits there has the workshop, and nothing would ever go.
+    pub(crate) executor: Weak<dyn Executor>,
     /// Where the directories of the job's checkpoints are.
     pub(crate) dir: PathBuf,
     pub(crate) options: WriteOptions,
@@ -71,8 +72,15 @@ impl Merge {
     }
 
     fn go_on(self, merging: Merging) {
-        let executor = self.workshop.executor.clone();
-        executor.spawn(Box::new(move || self.piece(merging)));
+        self.spawn(|merge| merge.piece(merging));
+    }
+
+    /// Lets others go before what is to be done next.
+    fn spawn(self, next: impl FnOnce(Self) + Send + 'static) {
+        match self.workshop.executor.upgrade() {
+            Some(executor) => executor.spawn(Box::new(move || next(self))),
+            None => self.give_up(None),
+        }
     }
 
     fn piece(self, mut merging: Merging) {
@@ -88,15 +96,12 @@ impl Merge {
 
     fn finish(self, merging: Merging) {
         match merging.finish() {
-            Ok(merged) => {
-                let executor = self.workshop.executor.clone();
-                executor.spawn(Box::new(move || self.take_turn(merged)));
-            }
+            Ok(merged) => self.spawn(|merge| merge.take_turn(merged)),
             Err(error) => self.give_up(Some(error)),
         }
     }
 
-    fn take_turn(self, mut merged: millstream_state::snapshot::Merged) {
+    fn take_turn(self, mut merged: Merged) {
         if self.shared.is_over() {
             return self.give_up(None);
         }

@@ -16,7 +16,7 @@ const EIO: Fault = Fault::Before(5);
 
 struct Subject {
     storage: FaultStorage,
-    executor: StepExecutor,
+    executor: Arc<StepExecutor>,
     turns: Turns,
     newest: u64,
     /// The files that each acknowledged snapshot names.
@@ -27,10 +27,11 @@ impl Subject {
     fn new() -> Self {
         let storage = FaultStorage::new(Arc::new(MemoryStorage::new()));
         storage.create_dir_all(Path::new("/c/shared")).unwrap();
-        let executor = StepExecutor::new();
+        let executor = Arc::new(StepExecutor::new());
+        let weak: Weak<StepExecutor> = Arc::downgrade(&executor);
         let workshop = Workshop {
             storage: Arc::new(storage.clone()),
-            executor: Arc::new(executor.clone()),
+            executor: weak,
             dir: "/c".into(),
             options: WriteOptions { inline_threshold: 0, write_buffer: 100 },
             line: 1,
@@ -212,6 +213,15 @@ fn a_merge_ends_with_its_subtask_and_leaves_nothing() {
         executor.run_all();
         assert_eq!(storage.list(Path::new("/c/shared")).unwrap().len(), 3);
     }
+}
+
+/// What waits in the executor must not keep that alive, nor what else waits there.
+#[test]
+fn work_that_is_never_done_goes_with_its_executor() {
+    let subject = three();
+    let executor = Arc::downgrade(&subject.executor);
+    drop(subject);
+    assert!(executor.upgrade().is_none());
 }
 
 #[test]

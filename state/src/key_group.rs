@@ -10,7 +10,7 @@ mod router;
 #[cfg(test)]
 mod tests;
 
-pub use router::Router;
+pub use router::{Grouper, Router};
 
 /// The largest number of key groups.
 pub const MAX_KEY_GROUPS: u32 = 1 << 15;

@@ -104,7 +104,7 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for HeapState<K, V> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, hash: u64) -> Place {
+    fn prefetch(&self, _: u32, hash: u64) -> Place {
         either!(self.prefetch(hash))
     }
 

@@ -50,6 +50,38 @@ impl Router {
     }
 }
 
+/// Hash to group for many hashes at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Grouper {
+    grouping: Grouping,
+    /// The vector instructions that this processor has.
+    level: Level,
+}
+
+impl Grouper {
+    /// For this grouping.
+    pub fn new(grouping: Grouping) -> Self {
+        Self { grouping, level: Level::new() }
+    }
+
+    /// The grouping.
+    #[inline(always)]
+    pub fn grouping(&self) -> Grouping {
+        self.grouping
+    }
+
+    /// [`Grouping::group`] for many hashes, of which the upper halves are given: see [`Router::subtasks`].
+    pub fn groups(&self, halves: &[u32], groups: &mut [u32]) {
+        let max = self.grouping.max;
+        if max.is_power_of_two() {
+            return dispatch!(self.level, _ => scale_all(halves, groups, max, max.trailing_zeros()));
+        }
+        for (half, group) in halves.iter().zip(groups) {
+            *group = self.grouping.index(*half);
+        }
+    }
+}
+
 /// Group among `1 << shift`, times `factor`, divided by their number: the subtask among `factor`.
 #[inline(always)]
 fn scale_all(halves: &[u32], subtasks: &mut [u32], factor: u32, shift: u32) {

@@ -86,25 +86,79 @@ pub fn for_batch<'k, K: Key, V: Record, B: KeyedBackend<K, V>>(
         return many;
     }
     let known = rows.known();
+    backend.forget_places();
+    let mut ahead = Ahead::new();
     let mut places = [B::Place::default(); AHEAD];
+    ahead.look(backend, rows, range.start..known.min(range.start + AHEAD));
     for row in range.start..known.min(range.start + AHEAD) {
-        places[row % AHEAD] = backend.prefetch(rows.hash(row));
+        places[row % AHEAD] = ahead.prefetch(backend, rows, row);
     }
-    for row in range.clone() {
-        let place = places[row % AHEAD];
-        if row + AHEAD < known {
-            places[row % AHEAD] = backend.prefetch(rows.hash(row + AHEAD));
+    let mut first = range.start;
+    while first < range.end {
+        let behind = first + AHEAD;
+        ahead.look(backend, rows, behind.min(known)..known.min(behind + AHEAD));
+        for row in first..behind.min(range.end) {
+            let place = places[row % AHEAD];
+            if row + AHEAD < known {
+                places[row % AHEAD] = ahead.prefetch(backend, rows, row + AHEAD);
+            }
+            if B::APPROACHES && row + NEARER < known {
+                backend.approach(places[(row + NEARER) % AHEAD], rows.hash(row + NEARER));
+            }
+            let (hash, key) = (rows.hash(row), rows.key(row));
+            backend.with_big(place, hash, key, |entry| rows.apply(row, key, entry));
+            if rows.is_over() {
+                return row + 1 - range.start;
+            }
         }
-        if B::APPROACHES && row + NEARER < known {
-            backend.approach(places[(row + NEARER) % AHEAD], rows.hash(row + NEARER));
-        }
-        let (hash, key) = (rows.hash(row), rows.key(row));
-        backend.with_big(place, hash, key, |entry| rows.apply(row, key, entry));
-        if rows.is_over() {
-            return row + 1 - range.start;
-        }
+        first = behind;
     }
     many
+}
+
+/// Hashes and key groups of the rows that are asked for next, for backends that want to know the group: many at once, since
+/// one at a time takes longer than all else that finding a place takes.
+struct Ahead {
+    halves: [u32; AHEAD],
+    groups: [u32; AHEAD],
+}
+
+impl Ahead {
+    #[inline(always)]
+    fn new() -> Self {
+        Self { halves: [0; AHEAD], groups: [0; AHEAD] }
+    }
+
+    /// Finds the groups of some rows, which are fewer than are asked for ahead.
+    #[inline(always)]
+    fn look<'k, K: Key, V: Record, B: KeyedBackend<K, V>>(
+        &mut self,
+        backend: &B,
+        rows: &mut impl Rows<'k, K, V>,
+        range: Range<usize>,
+    ) {
+        if !B::GROUPED || range.is_empty() {
+            return;
+        }
+        let many = range.len();
+        for (half, row) in self.halves.iter_mut().zip(range.clone()) {
+            *half = (rows.hash(row) >> 32) as u32;
+        }
+        backend.groups(&self.halves[..many], &mut self.groups[..many]);
+        // Where a row has its place depends on where the range begins: a row has the same one in all ranges.
+        self.groups.rotate_right(range.start % AHEAD);
+    }
+
+    #[inline(always)]
+    fn prefetch<'k, K: Key, V: Record, B: KeyedBackend<K, V>>(
+        &self,
+        backend: &B,
+        rows: &mut impl Rows<'k, K, V>,
+        row: usize,
+    ) -> B::Place {
+        let group = if B::GROUPED { self.groups[row % AHEAD] } else { 0 };
+        backend.prefetch(group, rows.hash(row))
+    }
 }
 
 #[cfg(test)]

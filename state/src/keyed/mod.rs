@@ -52,8 +52,18 @@ pub trait KeyedBackend<K: Key, V: Record>: Send + 'static {
     /// Whether the state outgrew the caches near the core, so that prefetching pays.
     fn big(&self) -> bool;
 
-    /// Asks the memory for what [`with`](Self::with) of this hash will touch, and says where that is.
-    fn prefetch(&self, hash: u64) -> Self::Place;
+    /// Whether [`prefetch`](Self::prefetch) wants to know the key group.
+    const GROUPED: bool = false;
+
+    /// The key groups of hashes, of which the upper halves are given.
+    fn groups(&self, _halves: &[u32], _groups: &mut [u32]) {}
+
+    /// Asks the memory for what [`with`](Self::with) of this hash will touch, and says where that is. The group is that of
+    /// the hash where the backend [wants to know](Self::GROUPED).
+    fn prefetch(&self, group: u32, hash: u64) -> Self::Place;
+
+    /// What [`prefetch`](Self::prefetch) has said up to now is not used any more.
+    fn forget_places(&mut self) {}
 
     /// Whether [`approach`](Self::approach) does anything.
     const APPROACHES: bool = false;

@@ -1,59 +1,55 @@
 //! Which bucket a hash leads to, for every key group.
 //!
-//! Each group has an extendible hash directory of its own (Fagin, Nievergelt, Pippenger and Strong 1979): as many leads as
-//! its deepest bucket has top bits. Derived from the headers of the buckets, and never written to files.
+//! Each group has an extendible hash directory of its own (Fagin, Nievergelt, Pippenger and Strong 1979). All are as
+//! deep as the deepest bucket of any, and stand side by side, so that one look finds the lead: groups are even, because what picks
+//! them mixes. Derived from the headers of the buckets, and never written to files.
 
-use super::bucket::Lead;
+use super::bucket::{Lead, MAX_DEPTH};
 
-/// The leads of one group: where they begin, and how many top bits choose one.
-#[derive(Clone, Copy, Debug, Default)]
-struct Part {
-    first: u32,
-    depth: u32,
-}
+/// More leads than these are not worth it: one group then has far more keys than others, which only hashes that collide
+/// bring about.
+const MOST: usize = 1 << 22;
 
 /// See the module page.
 #[derive(Debug)]
 pub(super) struct Directory {
-    parts: Vec<Part>,
-    /// The leads of all groups. A part that grew is at the end; what it left is not used again, and is less than what is
-    /// in use.
+    groups: usize,
+    depth: u32,
+    /// Those of the first group, by the top bits of the hash, then those of the next.
     leads: Vec<Lead>,
 }
 
 impl Directory {
     /// Every group leads to nothing.
     pub fn new(groups: usize) -> Self {
-        let part = |group| Part { first: group as u32, depth: 0 };
-        Self { parts: (0..groups).map(part).collect(), leads: vec![Lead::NOTHING; groups] }
+        Self { groups, depth: 0, leads: vec![Lead::NOTHING; groups] }
     }
 
-    /// Where a hash of a group leads. Anything where there is no such group.
+    /// The top bits of a hash that may choose a bucket.
+    pub fn most_depth(&self) -> u32 {
+        (MOST / self.groups).checked_ilog2().unwrap_or(0).min(MAX_DEPTH)
+    }
+
+    /// Where a hash of a group leads. To nothing where there is no such group.
     #[inline(always)]
     pub fn lead(&self, group: usize, hash: u64) -> Lead {
-        let part = self.parts.get(group).copied().unwrap_or_default();
-        self.leads[part.first as usize + index(hash, part.depth)]
+        self.leads.get(self.index(group, hash)).copied().unwrap_or(Lead::NOTHING)
     }
 
     /// Has all hashes of a group that begin with as many bits of `prefix` as the lead has lead there.
     pub fn set(&mut self, group: usize, prefix: u64, lead: Lead) {
-        let part = &mut self.parts[group];
-        while part.depth < lead.depth() {
-            let old = part.first as usize..part.first as usize + (1 << part.depth);
-            part.first = self.leads.len() as u32;
-            part.depth += 1;
-            for index in old {
-                self.leads.extend([self.leads[index]; 2]);
-            }
+        while self.depth < lead.depth() {
+            self.leads = self.leads.iter().flat_map(|lead| [*lead; 2]).collect();
+            self.depth += 1;
         }
-        let first = part.first as usize + index(prefix, part.depth);
-        self.leads[first..first + (1 << (part.depth - lead.depth()))].fill(lead);
+        let first = self.index(group, prefix);
+        self.leads[first..first + (1 << (self.depth - lead.depth()))].fill(lead);
     }
-}
 
-#[inline(always)]
-fn index(hash: u64, depth: u32) -> usize {
-    ((hash >> 1) >> (63 - depth)) as usize
+    #[inline(always)]
+    fn index(&self, group: usize, hash: u64) -> usize {
+        (group << self.depth) | ((hash >> 1) >> (63 - self.depth)) as usize
+    }
 }
 
 #[cfg(test)]

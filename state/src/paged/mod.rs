@@ -190,9 +190,20 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for PagedState<K, V> {
         self.moved
     }
 
+    const GROUPED: bool = true;
+
+    fn groups(&self, halves: &[u32], groups: &mut [u32]) {
+        table!(self.groups(halves, groups));
+    }
+
     #[inline(always)]
-    fn prefetch(&self, hash: u64) -> Place {
-        table!(self.prefetch(hash))
+    fn prefetch(&self, group: u32, hash: u64) -> Place {
+        table!(self.prefetch(group, hash))
+    }
+
+    #[inline(always)]
+    fn forget_places(&mut self) {
+        table!(self.forget_places());
     }
 
     #[inline(always)]

@@ -5,7 +5,7 @@ use super::directory::Directory;
 use super::fault::PagedFault;
 use super::memory::{LINE, Memory, PAGE};
 use super::pages::Pages;
-use crate::key_group::{Grouping, KeyGroup, KeyGroupRange};
+use crate::key_group::{Grouper, Grouping, KeyGroup, KeyGroupRange};
 use crate::keyed::{Entry, Visit};
 use millstream_io::record::{Key, Record, Wire};
 use std::marker::PhantomData;
@@ -17,12 +17,12 @@ pub(super) struct Table<K, V, F> {
     pub pages: Pages,
     pub directory: Directory,
     range: KeyGroupRange,
-    grouping: Grouping,
+    grouper: Grouper,
     /// Keys by group.
     pub counts: Vec<u64>,
     len: usize,
-    /// Advances whenever a bucket's pages are given back: a place from before may lead there.
-    generation: u32,
+    /// Whether the pages of a bucket were given back since places were last forgotten: one may lead there.
+    stale: bool,
     /// A bucket that is laid out anew, as it was.
     old: Bucket,
     /// The bucket that is being visited, as it was when the visit came there.
@@ -63,10 +63,10 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
             directory: Directory::new(range.len()),
             pages,
             range,
-            grouping,
+            grouper: Grouper::new(grouping),
             counts: vec![0; range.len()],
             len: 0,
-            generation: 0,
+            stale: false,
             old: Bucket::default(),
             visited: Bucket::default(),
             fault: None,
@@ -78,8 +78,9 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
         self.len
     }
 
+    #[inline(always)]
     pub fn grouping(&self) -> Grouping {
-        self.grouping
+        self.grouper.grouping()
     }
 
     /// What could not be done since this was last asked.
@@ -90,31 +91,50 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
     /// The group of a hash, counted within the range.
     #[inline(always)]
     fn group(&self, hash: u64) -> usize {
-        usize::from(self.grouping.group(hash).0).wrapping_sub(usize::from(self.range.start().0))
+        usize::from(self.grouping().group(hash).0).wrapping_sub(usize::from(self.range.start().0))
+    }
+
+    /// The groups of hashes, of which the upper halves are given.
+    pub fn groups(&self, halves: &[u32], groups: &mut [u32]) {
+        self.grouper.groups(halves, groups);
+    }
+
+    /// Where a hash's home is.
+    #[inline(always)]
+    fn place(&self, group: usize, hash: u64) -> Place {
+        let lead = self.directory.lead(group, hash);
+        Place { line: lead.line + lead.home(hash), bucket: lead.line }
     }
 
     /// Asks the memory for a hash's home, and says where that is.
     #[inline(always)]
-    pub fn prefetch(&self, hash: u64) -> Place {
-        let lead = self.directory.lead(self.group(hash), hash);
-        let home = lead.home(hash);
-        self.pages.prefetch((lead.line + home) as usize);
-        self.pages.prefetch_mask((lead.line + home) as usize);
-        Place { line: lead.line + home, bucket: lead.line, generation: self.generation }
+    pub fn prefetch(&self, group: u32, hash: u64) -> Place {
+        let place = self.place((group as usize).wrapping_sub(usize::from(self.range.start().0)), hash);
+        self.pages.prefetch(place.line as usize);
+        self.pages.prefetch_mask(place.line as usize);
+        place
+    }
+
+    /// What [`Table::prefetch`] said is not used any more.
+    pub fn forget_places(&mut self) {
+        self.stale = false;
     }
 
     /// Asks the memory for what is behind the home, which was asked for before.
     #[inline(always)]
     pub fn approach(&self, place: Place, hash: u64) {
-        if place.generation == self.generation {
+        if !self.stale {
             F::approach(&self.pages, place, hash);
         }
     }
 
     #[inline(always)]
     pub fn with<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
-        let place = self.prefetch(hash);
-        self.with_place(place, hash, key, f)
+        let place = self.place(self.group(hash), hash);
+        F::with_probe(hash, key, |probe| match F::find_near(&self.pages, place, probe) {
+            Some(spot) => self.operate(spot, key, f),
+            None => self.with_rare(key, f),
+        })
     }
 
     /// [`Table::with`] for a key that was asked for.
@@ -127,7 +147,7 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
         f: impl FnOnce(Entry<'_, V>) -> R,
     ) -> R {
         F::with_probe(hash, key, |probe| {
-            if place.generation == self.generation
+            if !self.stale
                 && let Some(spot) = F::find_near(&self.pages, place, probe)
             {
                 return self.operate(spot, key, f);
@@ -257,7 +277,7 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
         if !lead.is_nothing() {
             let log2 = self.pages.line(lead.line as usize)[1];
             self.pages.release(lead.line as usize * LINE / PAGE, log2.into());
-            self.generation = self.generation.wrapping_add(1);
+            self.stale = true;
         }
         Ok(())
     }
@@ -282,7 +302,7 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
             self.directory.set(target.group, target.prefix, lead);
             return Ok(());
         }
-        if target.depth == MAX_DEPTH {
+        if target.depth >= self.directory.most_depth() {
             return Err(PagedFault::Crowded { group: self.range.start().0 + target.group as u16 });
         }
         let bit = 1 << (63 - target.depth);
@@ -433,7 +453,7 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
         let (mut spots, mut problem) = (Vec::new(), Ok(()));
         F::each(self.pages.bytes(page * PAGE, header.bytes()), |hash, entry| {
             let same_prefix = (hash ^ header.prefix).checked_shr(u64::BITS - depth).unwrap_or(0) == 0;
-            if !same_prefix || self.grouping.group(hash) != group {
+            if !same_prefix || self.grouping().group(hash) != group {
                 problem = Err("a key is in a bucket that is not its own");
             }
             spots.push(F::with_entry(entry, |key, _| {

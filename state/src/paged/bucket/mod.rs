@@ -77,8 +77,6 @@ pub struct Place {
     pub(super) line: u32,
     /// The first line of its bucket.
     pub(super) bucket: u32,
-    /// What the table's generation was.
-    pub(super) generation: u32,
 }
 
 /// Where a key is.

@@ -143,6 +143,13 @@ impl Sample for (u64, String) {
     }
 }
 
+/// Bytes, of some numbers more than a table on pages takes in unit tests.
+impl Sample for Vec<u8> {
+    fn sample(n: u64) -> Vec<u8> {
+        vec![n as u8; if n % 97 == 96 { 3000 } else { n as usize % 40 }]
+    }
+}
+
 impl Sample for () {
     fn sample(_: u64) {}
 }

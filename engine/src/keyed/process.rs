@@ -192,10 +192,14 @@ where
         }
         let Self { state, visit, end, below, fault, counters, .. } = self;
         let mut out = Collector::new(below, fault, counters);
-        state.visit(visit, rows, |key, value| {
+        let over = state.visit(visit, rows, |key, value| {
             end.call(key, value, &mut out);
             !out.is_full()
-        })
+        });
+        if let Some(fault) = state.take_fault() {
+            self.fault.raise(failed(self.id, fault));
+        }
+        over
     }
 }
 

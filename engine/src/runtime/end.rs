@@ -128,6 +128,10 @@ impl Supervisor {
         if state != JobState::Finished {
             self.fall_back();
         }
+        if self.parts.store.is_some() {
+            // What is still being written would be in the way of what is deleted, and of whoever starts the job next.
+            self.parts.shared.executor.settle(BACKGROUND);
+        }
         self.enter(state);
         let recorded = match state {
             JobState::Finished => self.finish(),
@@ -147,8 +151,6 @@ impl Supervisor {
             self.enter(JobState::Failed);
         }
         if let Some(store) = &self.parts.store {
-            // What still writes into the directory is in the way of whoever starts the job next.
-            self.parts.shared.executor.settle(BACKGROUND);
             store.lock().release();
         }
         self.settle(outcome);

@@ -143,7 +143,14 @@ impl Write {
         }
         let ended = self.pending.ended;
         operators.iter_mut().for_each(|operator| operator.finished = ended);
-        let work = if unwanted { Vec::new() } else { parts.work };
+        let mut work = parts.work;
+        if unwanted {
+            work.clear();
+            for operator in &mut operators {
+                operator.lists.clear();
+                operator.keyed.retain(|(_, keyed)| keyed.extent != Extent::Whole);
+            }
+        }
         let outcome = self.write(work, SubtaskSnapshot { operators });
         let Self { clock, pending: Pending { barrier, mut metrics, counters, .. }, reporter, turn, .. } =
             self;

@@ -29,7 +29,8 @@ pub(crate) struct Turns {
 pub(super) struct Shared {
     given: Mutex<Given>,
     order: Mutex<Order>,
-    /// The next snapshot has to be one of everything.
+    /// The next snapshot has to be one of everything. Asked without order: what comes too late for one snapshot counts for the
+    /// next, and until then the chain takes no changes.
     base_wanted: AtomicBool,
     /// Where older snapshots are merged, if they are.
     workshop: Option<Arc<Workshop>>,
@@ -66,6 +67,8 @@ enum Done {
     /// Snapshots were merged.
     Merge(Merged, Busy),
     Nothing,
+    /// Nobody knows: whatever the snapshot had is missing from what follows.
+    Lost,
 }
 
 impl Turns {
@@ -233,6 +236,10 @@ impl Turn {
                     drop(busy);
                 }
                 Done::Nothing => {}
+                Done::Lost => {
+                    order.chain.break_off();
+                    self.shared.base_wanted.store(true, Ordering::Relaxed);
+                }
             }
         }
     }
@@ -240,17 +247,9 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        if self.over {
-            return;
+        if !self.over {
+            self.settle(if self.snapshot { Done::Lost } else { Done::Nothing });
         }
-        if !self.snapshot {
-            return self.settle(Done::Nothing);
-        }
-        let lost = Error::new(Class::Restart, "snapshot", "keyed state", "it was not written");
-        // Whatever it had is missing from what follows.
-        self.shared.order.lock().chain.break_off();
-        self.shared.base_wanted.store(true, Ordering::Relaxed);
-        self.settle(Done::Snapshot { outcome: Err(lost), extents: Vec::new(), finish: Box::new(|_| ()) });
     }
 }
 
@@ -346,6 +345,13 @@ mod tests {
         assert!(subject.turns.take_base_wanted() && !subject.turns.take_base_wanted());
         drop(dropped);
         assert!(subject.turns.take_base_wanted(), "what was dropped is lost as well");
+        // Lost before those ahead of it have ended.
+        let (base, dropped, behind) = (subject.turn(), subject.turn(), subject.turn());
+        drop(dropped);
+        subject.complete(behind, Extent::Changes, Ok(written("y", 1)));
+        subject.complete(base, Extent::Base, Ok(written("x", 100)));
+        assert_eq!(subject.take(), [names(&["x"]), None]);
+        assert!(subject.turns.take_base_wanted());
         let (base, skipped, next) = (subject.turn(), subject.turn(), subject.turn());
         subject.complete(base, Extent::Base, Ok(written("d", 100)));
         skipped.skip();

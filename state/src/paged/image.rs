@@ -45,6 +45,9 @@ impl Image {
     pub fn add(&mut self, group: usize, page: u32, mut lines: u64, content: &[u8]) {
         let group = &mut self.groups[group];
         let before = group.bytes.len();
+        if group.bytes.is_empty() {
+            group.bytes.push(super::PAGES);
+        }
         put_head(page, lines, &mut group.last, &mut group.bytes);
         if lines == u64::MAX {
             group.bytes.extend_from_slice(content);
@@ -57,7 +60,7 @@ impl Image {
         self.bytes += group.bytes.len() - before;
     }
 
-    /// What was added: for each group with changes its index and bytes.
+    /// What was added: for each group with changes its index and bytes, which begin with the form of such parts.
     pub fn take(&mut self) -> impl Iterator<Item = (usize, Vec<u8>)> + use<> {
         self.bytes = 0;
         let taken = self.groups.iter_mut().map(std::mem::take).map(|group| group.bytes);
@@ -154,6 +157,7 @@ fn take_varint(rest: &mut &[u8]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paged::PAGES;
 
     /// The three forms by hand, and in any order of pages.
     #[test]
@@ -165,6 +169,7 @@ mod tests {
         image.add(1, u32::MAX, u64::MAX, &content);
         let taken: Vec<_> = image.take().collect();
         let [(1, bytes)] = &taken[..] else { panic!("{taken:?}") };
+        let (&PAGES, bytes) = bytes.split_first().unwrap() else { panic!("{bytes:?}") };
         assert_eq!(bytes[..4], [0xd8, 0x04, 5, 5], "300 * 2 as a varint, form 5, the content of line 5");
         assert_eq!(bytes.len(), (2 + 1 + 64) + (2 + 1 + 8 + 2 * 64) + (1 + 1 + 4096));
         let all: Vec<_> = entries(bytes).map(Result::unwrap).collect();

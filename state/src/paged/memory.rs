@@ -20,11 +20,9 @@ pub(super) const SEGMENT_PAGES: usize = if cfg!(test) { 2 } else { 16 };
 /// Bytes of a segment, which belongs to one key group.
 pub(super) const SEGMENT: usize = SEGMENT_PAGES * PAGE;
 
-/// Addresses that are asked for: as many as line numbers can tell apart would be four times this (ruling 19).
-const RANGE: usize = 64 << 30;
-
-/// The fewest addresses that are of use, where the system gives no more.
-const LEAST: usize = 64 << 20;
+/// Addresses that are asked for, and what is asked for in turn where the process may not map as many (ruling 19).
+const RANGES: [usize; 3] =
+    if usize::BITS == 64 { [1 << 36, 1 << 30, 1 << 26] } else { [1 << 28, 1 << 26, 1 << 24] };
 
 /// Bytes of a huge page.
 const HUGE_PAGE: usize = 2 << 20;
@@ -53,15 +51,9 @@ impl Memory {
     /// # Errors
     /// The system gives no addresses.
     pub fn new() -> io::Result<Self> {
-        let mut len = RANGE;
-        loop {
-            match MmapOptions::new().len(len).no_reserve_swap().map_anon() {
-                Ok(range) => return Ok(Self { range, segments: 0 }),
-                // The process may be limited in what it maps.
-                Err(_) if len > LEAST => len /= 2,
-                Err(error) => return Err(error),
-            }
-        }
+        let map = |len| MmapOptions::new().len(len).no_reserve_swap().map_anon();
+        let range = map(RANGES[0]).or_else(|_| map(RANGES[1])).or_else(|_| map(RANGES[2]))?;
+        Ok(Self { range, segments: 0 })
     }
 
     /// Adds a segment.

@@ -17,6 +17,9 @@ mod memory;
 mod pages;
 mod table;
 
+#[cfg(test)]
+mod tests;
+
 pub use bucket::Place;
 pub use fault::PagedFault;
 
@@ -72,7 +75,9 @@ pub(crate) const PAGES: u8 = 1;
 /// ```
 ///
 /// # Limits
-/// A key and its value take at most 16 KiB encoded, unless they are small and of fixed size.
+/// A state of which a key with its value takes more than 16 KiB encoded is kept as a whole, for good; so is one of which
+/// more keys have nearly the same hash than a bucket takes. When a function that is called for every key at the end makes a
+/// value longer than that, that is an error.
 #[derive(Debug)]
 pub struct PagedState<K: Key, V: Record + Default> {
     small: HeapState<K, V>,
@@ -80,6 +85,10 @@ pub struct PagedState<K: Key, V: Record + Default> {
     most: usize,
     /// Whether the state is on pages.
     moved: bool,
+    /// Whether it has something that pages do not take, and so never moves there again.
+    pinned: bool,
+    /// Whether a visit to every key is under way, whose progress is one in this form.
+    visiting: bool,
     // Exactly one of the two is used, as a constant of the types says.
     words: Table<K, V, Words>,
     records: Table<K, V, Records>,
@@ -93,6 +102,8 @@ pub struct PagedState<K: Key, V: Record + Default> {
     based: bool,
     /// Groups of which pages were loaded, and the keys that they should have.
     loaded: Vec<Option<u64>>,
+    /// Groups of which entries were restored.
+    entered: Vec<bool>,
 }
 
 /// How far the snapshot under way is.
@@ -124,6 +135,8 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
             small: HeapState::new(range, max_parallelism),
             most: SMALL,
             moved: false,
+            pinned: false,
+            visiting: false,
             words: Table::new(range, grouping, Words::suits::<K, V>())?,
             records: Table::new(range, grouping, !Words::suits::<K, V>())?,
             range,
@@ -132,6 +145,7 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
             counts: Vec::new(),
             based: false,
             loaded: vec![None; range.len()],
+            entered: vec![false; range.len()],
         })
     }
 
@@ -145,22 +159,92 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
     #[cold]
     #[inline(never)]
     fn more(&mut self) {
-        if self.small.len() > self.most / KEY {
+        if !self.moved && self.small.len() > self.most / KEY {
             self.move_to_pages();
         }
     }
 
+    /// A table on pages without keys.
+    fn clear_pages(&mut self) -> Result<(), PagedFault> {
+        let grouping = table!(self.grouping());
+        self.words = Table::new(self.range, grouping, Words::suits::<K, V>())?;
+        self.records = Table::new(self.range, grouping, !Words::suits::<K, V>())?;
+        Ok(())
+    }
+
+    /// Moves the state to pages, unless they do not take all of it: then it stays as it is, for good.
     fn move_to_pages(&mut self) {
-        if self.freeze != Freeze::Idle {
-            self.small.drain(usize::MAX);
-            self.parting = Some(prefixed(self.small.take_snapshot()));
+        if self.pinned || self.visiting {
+            return;
         }
         let Self { small, words, records, .. } = self;
         small.for_each(|key, value| {
             if Words::suits::<K, V>() { words.insert(key, value) } else { records.insert(key, value) }
         });
+        if table!(self.has_overflow()) || table!(self.take_fault()).is_some() {
+            // What it took it has twice now.
+            table!(self.take_overflow());
+            return self.leave_pages();
+        }
+        if self.freeze != Freeze::Idle {
+            self.small.drain(usize::MAX);
+            self.parting = Some(prefixed(self.small.take_snapshot()));
+        }
         self.small = HeapState::new(self.range, table!(self.grouping()).max());
         self.moved = true;
+    }
+
+    /// Moves the state back from pages, which have not taken something, for good.
+    #[cold]
+    #[inline(never)]
+    fn move_from_pages(&mut self) {
+        let Some(overflow) = table!(self.take_overflow()) else { return };
+        if self.freeze != Freeze::Idle && self.parting.is_none() {
+            table!(self.pages.drain(usize::MAX));
+            self.parting = Some(self.image());
+        }
+        self.leave_pages();
+        if let Ok((key, _)) = K::parse(&overflow.key) {
+            self.small.with(K::hash(key), key, |mut entry| *entry = overflow.value);
+        }
+    }
+
+    /// Keeps all of the state as a whole, for good.
+    fn leave_pages(&mut self) {
+        let Self { small, words, records, .. } = self;
+        let put = |key: K::Ref<'_>, value: &mut V| {
+            small.with(K::hash(key), key, |mut entry| *entry = V::own(value.view()));
+            true
+        };
+        let mut all = Visit::default();
+        if Words::suits::<K, V>() {
+            words.visit(&mut all, usize::MAX, put);
+        } else {
+            records.visit(&mut all, usize::MAX, put);
+        }
+        self.moved = false;
+        self.pinned = true;
+        self.based = false;
+        if let Err(fault) = self.clear_pages() {
+            table!(self.fail(fault));
+        }
+    }
+
+    /// The snapshot of the pages, all of which is drained.
+    fn image(&mut self) -> KeyedSnapshot {
+        let start = self.range.start().0;
+        let chunk = |(index, bytes): (usize, Vec<u8>)| GroupChunk {
+            group: KeyGroup(start + index as u16),
+            entries: self.counts[index],
+            bytes,
+        };
+        let groups = if Words::suits::<K, V>() {
+            self.words.pages.take_image().map(chunk).collect()
+        } else {
+            self.records.pages.take_image().map(chunk).collect()
+        };
+        let based = std::mem::replace(&mut self.based, true);
+        KeyedSnapshot { extent: if based { Extent::Changes } else { Extent::Base }, groups }
     }
 
     fn index(&self, group: KeyGroup) -> usize {
@@ -213,14 +297,18 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for PagedState<K, V> {
 
     #[inline(always)]
     fn with<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
-        if self.moved { table!(self.with(hash, key, f)) } else { self.with_small(hash, key, f) }
+        self.with_small(hash, key, f)
     }
 
     #[inline(always)]
     fn with_small<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
         if self.moved {
             // In the middle of a batch.
-            return table!(self.with(hash, key, f));
+            let result = table!(self.with(hash, key, f));
+            if table!(self.has_overflow()) {
+                self.move_from_pages();
+            }
+            return result;
         }
         let mut new = false;
         let result = self.small.with_small(hash, key, |entry| {
@@ -241,11 +329,25 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for PagedState<K, V> {
         key: K::Ref<'_>,
         f: impl FnOnce(Entry<'_, V>) -> R,
     ) -> R {
-        table!(self.with_place(place, hash, key, f))
+        if !self.moved {
+            // In the middle of a batch.
+            return self.small.with(hash, key, f);
+        }
+        let result = table!(self.with_place(place, hash, key, f));
+        if table!(self.has_overflow()) {
+            self.move_from_pages();
+        }
+        result
     }
 
     fn visit(&mut self, at: &mut Visit, places: usize, f: impl FnMut(K::Ref<'_>, &mut V) -> bool) -> bool {
-        if self.moved { table!(self.visit(at, places, f)) } else { self.small.visit(at, places, f) }
+        let over =
+            if self.moved { table!(self.visit(at, places, f)) } else { self.small.visit(at, places, f) };
+        self.visiting = !over;
+        if let Some(overflow) = table!(self.take_overflow()) {
+            table!(self.fail(overflow.cause));
+        }
+        over
     }
 
     fn freeze(&mut self) {
@@ -289,18 +391,7 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for PagedState<K, V> {
             }
             return snapshot;
         }
-        let start = self.range.start().0;
-        let chunk = |(index, mut bytes): (usize, Vec<u8>)| {
-            bytes.insert(0, PAGES);
-            GroupChunk { group: KeyGroup(start + index as u16), entries: self.counts[index], bytes }
-        };
-        let groups = if Words::suits::<K, V>() {
-            self.words.pages.take_image().map(chunk).collect()
-        } else {
-            self.records.pages.take_image().map(chunk).collect()
-        };
-        let based = std::mem::replace(&mut self.based, true);
-        KeyedSnapshot { extent: if based { Extent::Changes } else { Extent::Base }, groups }
+        self.image()
     }
 
     fn abandon(&mut self) {
@@ -319,19 +410,21 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for PagedState<K, V> {
         if !self.range.contains(group) {
             return Ok(());
         }
+        let index = self.index(group);
         match bytes.split_first() {
-            Some((&ENTRIES, bytes)) => {
+            Some((&ENTRIES, bytes)) if self.loaded[index].is_none() => {
+                self.entered[index] = true;
                 let grouping = table!(self.grouping());
                 restore::read_entries::<K, V>(grouping, group, entries, bytes, |hash, key, value| {
-                    self.with(hash, key, |mut entry| {
+                    // Pages that were loaded are no table before all are.
+                    self.small.with(hash, key, |mut entry| {
                         *entry = value;
                         entry.is_new()
                     })
                 })
             }
-            Some((&PAGES, bytes)) => {
+            Some((&PAGES, bytes)) if !self.entered[index] => {
                 self.moved = true;
-                let index = self.index(group);
                 self.loaded[index] = Some(entries);
                 table!(self.load(group, bytes)).map_err(|loading| match loading {
                     Loading::Damaged(at, problem) => RestoreError::Pages { group, at: at + 1, problem },
@@ -339,7 +432,8 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for PagedState<K, V> {
                 })
             }
             _ => {
-                let problem = "they begin with a form that is not known";
+                let problem =
+                    "they begin with a form that is not known, or that does not follow the one before";
                 Err(RestoreError::Pages { group, at: 0, problem })
             }
         }
@@ -356,10 +450,12 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for PagedState<K, V> {
         if self.moved && !self.small.is_empty() {
             self.move_to_pages();
         }
+        self.more();
         Ok(())
     }
 
     fn forget_base(&mut self) {
+        assert_eq!(self.freeze, Freeze::Idle, "what is frozen is of what was said before");
         self.based = false;
         table!(self.pages.mark_all());
     }

@@ -5,7 +5,8 @@
 //! copies the frozen lines out in small steps; a line that is about to change before its turn is copied just before. So
 //!
 //! 1. outside a drain every mask of the other parity is zero;
-//! 2. a line's bit is set before the line differs from what it held at the last barrier;
+//! 2. a line's bit is set before the line differs from what it held at the last barrier (except in pages that are given back:
+//!    nobody reads these before they are given out again, which sets all their bits);
 //! 3. during a drain, a line whose frozen bit is set holds what it held at the barrier.
 //!
 //! All three hold because [`Pages::write`] and [`Pages::line_mut`] are the only ways to bytes that may be changed.
@@ -46,6 +47,8 @@ pub(super) struct Pages {
     segments: Vec<Segment>,
     /// The segments of each group.
     groups: Vec<Vec<u32>>,
+    /// Those that have, or had, a page that is free.
+    open: Vec<Vec<u32>>,
     /// The parity that is written to.
     parity: usize,
     draining: bool,
@@ -66,6 +69,7 @@ impl Pages {
             masks: Vec::new(),
             segments: Vec::new(),
             groups: vec![Vec::new(); groups],
+            open: vec![Vec::new(); groups],
             parity: 0,
             draining: false,
             cursor: (0, 0),
@@ -106,6 +110,9 @@ impl Pages {
 
     /// Bytes that are about to change, all of them; they must be in one segment.
     pub fn write(&mut self, at: usize, len: usize) -> &mut [u8] {
+        if len == 0 {
+            return &mut [];
+        }
         let (first, last) = (at / LINE, (at + len - 1) / LINE);
         for page in first / PAGE_LINES..last / PAGE_LINES + 1 {
             let from = first.saturating_sub(page * PAGE_LINES);
@@ -115,15 +122,33 @@ impl Pages {
         self.memory.bytes_mut(at, len)
     }
 
-    /// [`Pages::write`], of those lines that differ.
+    /// Writes bytes over as many; they must be in one segment. Lines that hold the same already do not become dirty.
+    #[inline(always)]
     pub fn replace(&mut self, at: usize, new: &[u8]) {
+        let page = at / PAGE;
+        if (at + new.len()).saturating_sub(1) / PAGE != page {
+            return self.replace_in_two_pages(at, new);
+        }
+        let old = self.memory.bytes(at, new.len());
+        let (mut done, mut lines) = (0, 0);
+        while done < new.len() {
+            let to = (done + LINE - (at + done) % LINE).min(new.len());
+            lines |= u64::from(differ(&old[done..to], &new[done..to])) << ((at + done) / LINE % PAGE_LINES);
+            done = to;
+        }
+        if lines != 0 {
+            self.mark(page, lines);
+            self.memory.bytes_mut(at, new.len()).copy_from_slice(new);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn replace_in_two_pages(&mut self, at: usize, new: &[u8]) {
         let mut done = 0;
         while done < new.len() {
-            let len = (LINE - (at + done) % LINE).min(new.len() - done);
-            let part = &new[done..done + len];
-            if self.memory.bytes(at + done, len) != part {
-                self.write(at + done, len).copy_from_slice(part);
-            }
+            let len = (PAGE - (at + done) % PAGE).min(new.len() - done);
+            self.replace(at + done, &new[done..done + len]);
             done += len;
         }
     }
@@ -210,8 +235,8 @@ impl Pages {
     pub fn abandon(&mut self) {
         let (parity, frozen) = (self.parity, 1 - self.parity);
         for (group, bytes) in self.image.take() {
-            let entries =
-                super::image::entries(&bytes).map(|entry| entry.expect("what was written is well-formed"));
+            let entries = super::image::entries(&bytes[1..])
+                .map(|entry| entry.expect("what was written is well-formed"));
             for (local, lines, _) in entries {
                 let (ordinal, page) = (local as usize / SEGMENT_PAGES, local as usize % SEGMENT_PAGES);
                 let segment = self.groups[group][ordinal] as usize;
@@ -252,8 +277,8 @@ impl Pages {
     pub fn allocate(&mut self, group: usize, log2: u32) -> io::Result<usize> {
         let run = run_mask(log2);
         let of_segment = |free: u16| (0..SEGMENT_PAGES).step_by(1 << log2).find(|at| free >> at & run == run);
-        // The newest segments first: older ones are mostly full.
-        let found = self.groups[group].iter().rev().find_map(|segment| {
+        self.open[group].retain(|segment| self.segments[*segment as usize].free != 0);
+        let found = self.open[group].iter().find_map(|segment| {
             Some((*segment as usize, of_segment(self.segments[*segment as usize].free)?))
         });
         let (segment, at) = match found {
@@ -275,7 +300,7 @@ impl Pages {
     /// longer matters, and no snapshot need have it.
     pub fn release(&mut self, first: usize, log2: u32) {
         let (segment, at) = (first / SEGMENT_PAGES, first % SEGMENT_PAGES);
-        self.segments[segment].free |= run_mask(log2) << at;
+        self.open(segment, run_mask(log2) << at);
         for page in first..first + (1 << log2) {
             self.line_mut(page * PAGE_LINES).fill(0);
             self.masks[page][self.parity] = 1;
@@ -290,6 +315,7 @@ impl Pages {
         self.masks.resize(self.masks.len() + SEGMENT_PAGES, [0; 2]);
         if group != NO_GROUP {
             self.groups[group as usize].push(segment as u32);
+            self.open[group as usize].push(segment as u32);
         }
         Ok(segment)
     }
@@ -330,8 +356,32 @@ impl Pages {
 
     /// Says that no bucket has a page that was loaded.
     pub fn set_free(&mut self, page: usize) {
-        self.segments[page / SEGMENT_PAGES].free |= 1 << (page % SEGMENT_PAGES);
+        self.open(page / SEGMENT_PAGES, 1 << (page % SEGMENT_PAGES));
     }
+
+    /// Notes that pages of a segment are free.
+    fn open(&mut self, segment: usize, pages: u16) {
+        let info = &mut self.segments[segment];
+        info.free |= pages;
+        let open = &mut self.open[info.group as usize];
+        if !open.contains(&(segment as u32)) {
+            open.push(segment as u32);
+        }
+    }
+}
+
+/// Whether byte strings of one length differ. Eight bytes at a time and to the end: what was written a moment ago in pieces is not
+/// read in larger ones, for which the processor would wait until all pieces have reached the cache. (Measured: the comparison of
+/// 100 bytes took longer than all else about an update.)
+#[inline(always)]
+fn differ(old: &[u8], new: &[u8]) -> bool {
+    let ((old, old_rest), (new, new_rest)) = (old.as_chunks::<8>(), new.as_chunks::<8>());
+    let words = old
+        .iter()
+        .zip(new)
+        .fold(0, |differ, (old, new)| differ | (u64::from_le_bytes(*old) ^ u64::from_le_bytes(*new)));
+    let rest = old_rest.iter().zip(new_rest).fold(0, |differ, (old, new)| differ | (old ^ new));
+    words | u64::from(rest) != 0
 }
 
 /// So many pages, as a mask.

@@ -27,8 +27,10 @@ pub(super) struct Table<K, V, F> {
     old: Bucket,
     /// The bucket that is being visited, as it was when the visit came there.
     visited: Bucket,
-    /// What could not be done, and whether anybody was told.
+    /// What could not be done.
     fault: Option<PagedFault>,
+    /// What pages do not take: the state has to be kept in another way.
+    overflow: Option<Overflow<V>>,
     of: PhantomData<fn() -> (K, V, F)>,
 }
 
@@ -70,6 +72,7 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
             old: Bucket::default(),
             visited: Bucket::default(),
             fault: None,
+            overflow: None,
             of: PhantomData,
         })
     }
@@ -81,6 +84,22 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
     #[inline(always)]
     pub fn grouping(&self) -> Grouping {
         self.grouper.grouping()
+    }
+
+    /// Whether pages have not taken something.
+    #[inline(always)]
+    pub fn has_overflow(&self) -> bool {
+        self.overflow.is_some()
+    }
+
+    /// What pages have not taken.
+    pub fn take_overflow(&mut self) -> Option<Overflow<V>> {
+        self.overflow.take()
+    }
+
+    /// Notes that something could not be done.
+    pub fn fail(&mut self, fault: PagedFault) {
+        self.fault.get_or_insert(fault);
     }
 
     /// What could not be done since this was last asked.
@@ -235,9 +254,17 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
             if !lead.is_nothing() && attempt(self, lead) {
                 return true;
             }
-            if let Err(fault) = self.make_room(hash, size) {
-                self.fault.get_or_insert(fault);
-                return false;
+            match self.make_room(hash, size) {
+                Ok(()) => {}
+                Err(fault @ PagedFault::Memory(_)) => {
+                    self.fail(fault);
+                    return false;
+                }
+                Err(cause) => {
+                    let (key, value) = (K::encode(key), V::own(value.view()));
+                    self.overflow = Some(Overflow { key, value, cause });
+                    return false;
+                }
             }
         }
     }
@@ -470,6 +497,15 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
         }
         problem
     }
+}
+
+/// An entry that pages do not take.
+#[derive(Debug)]
+pub(super) struct Overflow<V> {
+    /// The encoded key.
+    pub key: Vec<u8>,
+    pub value: V,
+    pub cause: PagedFault,
 }
 
 /// What a bucket is for.

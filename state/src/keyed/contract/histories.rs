@@ -234,4 +234,7 @@ histories! {
     cp_24_words_with_texts_to_texts: (u64, String) => String, 300;
     cp_24_the_only_key_of_unit: () => i64, 4;
     cp_24_keys_without_values: u64 => (), 100;
+    cp_24_words_to_bytes_some_of_them_long: u64 => Vec<u8>, 300;
+    cp_24_long_keys: Vec<u8> => u64, 300;
+    cp_24_the_only_key_without_a_value: () => (), 4;
 }

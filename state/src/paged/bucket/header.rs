@@ -41,8 +41,6 @@ pub(in crate::paged) struct Header {
     pub homes: u16,
     /// Bytes in use, from the beginning of the bucket (where entries are not in their homes).
     pub top: u32,
-    /// Those of them that no key has any more.
-    pub unused: u32,
 }
 
 impl Header {
@@ -55,9 +53,8 @@ impl Header {
             aside: line[3] != 0,
             count: word(4),
             prefix: u64::from(word(8)) | u64::from(word(12)) << 32,
-            homes: word(16) as u16,
+            homes: u16::from_le_bytes([line[16], line[17]]),
             top: word(20),
-            unused: word(24),
         }
     }
 
@@ -72,9 +69,8 @@ impl Header {
         out[..4].copy_from_slice(&[self.kind, self.log2, self.depth, self.aside.into()]);
         out[4..8].copy_from_slice(&self.count.to_le_bytes());
         out[8..16].copy_from_slice(&self.prefix.to_le_bytes());
-        out[16..20].copy_from_slice(&u32::from(self.homes).to_le_bytes());
+        out[16..18].copy_from_slice(&self.homes.to_le_bytes());
         out[20..24].copy_from_slice(&self.top.to_le_bytes());
-        out[24..28].copy_from_slice(&self.unused.to_le_bytes());
     }
 
     /// Bytes of the bucket.

@@ -185,7 +185,7 @@ impl<K: Key, V: Record> Form<K, V> for Records {
         let at = Self::record_of(place.bucket as usize * LINE, slot);
         // Of a record of unknown size the beginning; the processor asks for the next line by itself.
         let size = V::Wire::FIXED.map_or(LINE, |value| K::Wire::FIXED.unwrap_or(UNIT) + value);
-        for line in at / LINE..(at + size.min(4 * LINE) - 1) / LINE + 1 {
+        for line in at / LINE..(at + size.clamp(1, 4 * LINE) - 1) / LINE + 1 {
             pages.prefetch(line);
         }
         pages.prefetch_mask(at / LINE);
@@ -241,8 +241,6 @@ impl<K: Key, V: Record> Form<K, V> for Records {
         let slot = Self::slot(pages, spot.slot);
         let record = Self::record_of(lead.at(), slot);
         let key = pages.bytes(record, spot.value - record).to_vec();
-        let old = key.len() + size_of_value::<V>(behind(pages, spot.value));
-        header.unused += rounded(old) as u32;
         let unit =
             with_encoded::<V, _>(value.view(), |value| Self::append(pages, lead, &mut header, [&key, value]));
         let Some(unit) = unit else { return false };
@@ -256,10 +254,7 @@ impl<K: Key, V: Record> Form<K, V> for Records {
 
     fn remove(pages: &mut Pages, lead: Lead, spot: Spot) {
         let mut header = Header::read(pages, lead.line);
-        let record = Self::record_of(lead.at(), Self::slot(pages, spot.slot));
-        let len = spot.value - record + size_of_value::<V>(behind(pages, spot.value));
         header.count -= 1;
-        header.unused += rounded(len) as u32;
         header.write(pages, lead.line);
         let slots = Self::slots(lead.homes());
         let mut hole = (spot.slot - Self::slot_at(lead, 0)) / SLOT;
@@ -314,18 +309,23 @@ impl<K: Key, V: Record> Form<K, V> for Records {
         if header.homes == 0 || first > bucket.len() || !(first..bucket.len() + 1).contains(&top) {
             return Err("a bucket's index or records go beyond its end");
         }
-        let mut count = 0;
+        let mut records = Vec::new();
         for slot in bucket[LINE..first].chunks_exact(SLOT).map(slot_of).filter(|slot| *slot != 0) {
-            count += 1;
             let at = Self::record_of(0, slot);
             let record = bucket.get(at..top).filter(|_| at >= first).ok_or("a slot leads to no record")?;
             let (key, size) = K::parse(record).map_err(|_| "a key in a bucket is not well-formed")?;
             if tag(K::hash(key)) != slot & TAG {
                 return Err("a slot has another hash than its key");
             }
-            V::parse(&record[size..]).map_err(|_| "a value in a bucket is not well-formed")?;
+            let value = V::parse(&record[size..]).map_err(|_| "a value in a bucket is not well-formed")?.1;
+            records.push((at, at + rounded(size + value)));
         }
-        if count > Self::limit(header.homes.into()) {
+        records.sort_unstable();
+        let apart = records.windows(2).all(|pair| pair[0].1 <= pair[1].0);
+        if !apart || records.iter().any(|(at, end)| end - at > MOST || *end > bucket.len()) {
+            return Err("records overlap, or are larger than they may be");
+        }
+        if records.len() > Self::limit(header.homes.into()) {
             return Err("a bucket has more keys than it takes");
         }
         Ok(())

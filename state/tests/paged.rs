@@ -1,0 +1,78 @@
+//! The paged backend at its real sizes: through growth and division of buckets, with removals, and a snapshot now and then.
+
+use millstream_io::record::{Key, Record};
+use millstream_state::keyed::Extent;
+use millstream_state::{KeyedBackend, KeyedSnapshot, PagedState, Parallelism};
+use std::collections::HashMap;
+
+/// Enough for buckets of sixteen pages, and their division, in each of four groups.
+const KEYS: u64 = 60_000;
+
+fn empty<K: Key, V: Record + Default>() -> PagedState<K, V> {
+    let whole = Parallelism::new(1, Some(4)).unwrap();
+    PagedState::new(whole.range_of(0), whole.max()).unwrap()
+}
+
+fn content<K: Key, V: Record + Default>(chain: &[KeyedSnapshot]) -> HashMap<Vec<u8>, Vec<u8>> {
+    let mut state = empty::<K, V>();
+    for chunk in chain.iter().flat_map(|snapshot| &snapshot.groups) {
+        state.restore(chunk.group, chunk.entries, &chunk.bytes).unwrap();
+    }
+    state.restored().unwrap();
+    let mut all = HashMap::new();
+    state.for_each(|key, value| assert_eq!(all.insert(K::encode(key), V::encode(value.view())), None));
+    all
+}
+
+/// Sets, changes and removes keys in an order without a pattern; freezes now and then, and goes on while the snapshot is
+/// drained.
+fn live<K: Key, V: Record + Default>(key: impl Fn(u64) -> K, value: impl Fn(u64) -> V) {
+    let mut state = empty::<K, V>();
+    let (mut model, mut frozen) = (HashMap::new(), None);
+    let mut chain: Vec<KeyedSnapshot> = Vec::new();
+    let mut seed = 1u64;
+    let mut changes = 0;
+    for step in 0..KEYS * 5 {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (n, what) = ((seed >> 20) % KEYS, seed >> 60);
+        let key = key(n);
+        let new = (what > 2).then(|| value(step));
+        let bytes = K::encode(key.view());
+        match &new {
+            Some(value) => drop(model.insert(bytes, V::encode(value.view()))),
+            None => drop(model.remove(&bytes)),
+        }
+        state.with(K::hash(key.view()), key.view(), |mut entry| match new {
+            Some(value) => *entry = value,
+            None => entry.clear(),
+        });
+        if step % 30_000 == 29_999 {
+            state.freeze();
+            frozen = Some(model.clone());
+        }
+        if frozen.is_some() && step % 100 == 0 && state.drain(200_000) {
+            let snapshot = state.take_snapshot();
+            changes += u32::from(snapshot.extent == Extent::Changes);
+            if snapshot.extent != Extent::Changes {
+                chain.clear();
+            }
+            chain.push(snapshot);
+            assert!(content::<K, V>(&chain) == frozen.take().unwrap(), "step {step}");
+        }
+    }
+    assert_eq!(state.len(), model.len());
+    assert!(changes >= 5, "{changes} snapshots of changes");
+}
+
+#[test]
+fn cp_24_words_live_on_pages() {
+    live::<u64, u64>(|n| n, |step| step);
+}
+
+#[test]
+fn cp_24_texts_of_many_lengths_live_on_pages() {
+    live::<String, String>(
+        |n| format!("{n}-{}", "k".repeat(n as usize % 30)),
+        |step| "v".repeat(step as usize % 200),
+    );
+}

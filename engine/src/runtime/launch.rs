@@ -187,7 +187,7 @@ fn prepare(
 ) -> Result<(Vec<task::Restored>, Vec<String>, Option<Gathered>), Error> {
     let assigned = restore::fit(plan, restored, allow_dropped)?;
     let gathered = restore::gather(plan, &assigned, restored, allow_dropped, shared)?;
-    let unread = restored.map_or_else(Vec::new, |_| restore::unread(plan, &gathered, shared));
+    let unread = restored.map_or_else(Vec::new, |from| restore::unread(plan, &gathered, from, shared));
     let (mut line, mut retained, mut kept) = (1, Vec::new(), None);
     if let Some(opening) = opening {
         opening.claim()?;

@@ -120,11 +120,21 @@ pub(super) fn gather(
 }
 
 /// What sources have before them and do not read, since they go on with the input that the job began with. Nothing for a
-/// source that had come to its end: its splits are not in the checkpoint any more.
-pub(super) fn unread(plan: &mut Plan, gathered: &Gathered, shared: &Shared) -> Vec<String> {
+/// source of which a subtask had come to its end: what that one has read is not said by the checkpoint any more.
+pub(super) fn unread(
+    plan: &mut Plan,
+    gathered: &Gathered,
+    restored: &checkpoint_store::Restored,
+    shared: &Shared,
+) -> Vec<String> {
     let mut all = Vec::new();
     for (index, lists) in gathered.iter().enumerate() {
         let cx = source_context(plan.task_of(OperatorIndex(index)).parallelism.subtasks(), shared);
+        let id = plan.ids[index];
+        let of_it = restored.metadata.operators.iter().filter(|operator| operator.id == id);
+        if of_it.flat_map(|operator| &operator.subtasks).any(|subtask| subtask.finished) {
+            continue;
+        }
         let OperatorNode { name, source: Some(source), .. } = &mut plan.graph.operators[index] else {
             continue;
         };

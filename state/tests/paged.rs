@@ -14,18 +14,24 @@ fn empty<K: Key, V: Record + Default>() -> PagedState<K, V> {
 }
 
 fn content<K: Key, V: Record + Default>(chain: &[KeyedSnapshot]) -> HashMap<Vec<u8>, Vec<u8>> {
-    let mut state = empty::<K, V>();
-    for chunk in chain.iter().flat_map(|snapshot| &snapshot.groups) {
-        state.restore(chunk.group, chunk.entries, &chunk.bytes).unwrap();
-    }
-    state.restored().unwrap();
+    let mut state = restored::<K, V>(chain);
     let mut all = HashMap::new();
     state.for_each(|key, value| assert_eq!(all.insert(K::encode(key), V::encode(value.view())), None));
     all
 }
 
+fn restored<K: Key, V: Record + Default>(chain: &[KeyedSnapshot]) -> PagedState<K, V> {
+    let mut state = empty::<K, V>();
+    for chunk in chain.iter().flat_map(|snapshot| &snapshot.groups) {
+        state.restore(chunk.group, chunk.entries, &chunk.bytes).unwrap();
+    }
+    state.restored().unwrap();
+    state
+}
+
 /// Sets, changes and removes keys in an order without a pattern; freezes now and then, and goes on while the snapshot is
-/// drained.
+/// drained. Now and then it goes on from what was restored, or with a new base. The first keys are few: many lines of their
+/// buckets are written only later.
 fn live<K: Key, V: Record + Default>(key: impl Fn(u64) -> K, value: impl Fn(u64) -> V) {
     let mut state = empty::<K, V>();
     let (mut model, mut frozen) = (HashMap::new(), None);
@@ -34,7 +40,7 @@ fn live<K: Key, V: Record + Default>(key: impl Fn(u64) -> K, value: impl Fn(u64)
     let mut changes = 0;
     for step in 0..KEYS * 5 {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let (n, what) = ((seed >> 20) % KEYS, seed >> 60);
+        let (n, what) = ((seed >> 20) % KEYS.min(20_000 + step), seed >> 60);
         let key = key(n);
         let new = (what > 2).then(|| value(step));
         let bytes = K::encode(key.view());
@@ -57,11 +63,21 @@ fn live<K: Key, V: Record + Default>(key: impl Fn(u64) -> K, value: impl Fn(u64)
                 chain.clear();
             }
             chain.push(snapshot);
-            assert!(content::<K, V>(&chain) == frozen.take().unwrap(), "step {step}");
+            let now = frozen.take().unwrap();
+            assert!(content::<K, V>(&chain) == now, "step {step}");
+            match step / 30_000 % 4 {
+                1 => {
+                    state = restored(&chain);
+                    model = now;
+                    chain.clear();
+                }
+                2 => state.forget_base(),
+                _ => {}
+            }
         }
     }
     assert_eq!(state.len(), model.len());
-    assert!(changes >= 5, "{changes} snapshots of changes");
+    assert!(changes >= 4, "{changes} snapshots of changes");
 }
 
 #[test]
@@ -75,4 +91,33 @@ fn cp_24_texts_of_many_lengths_live_on_pages() {
         |n| format!("{n}-{}", "k".repeat(n as usize % 30)),
         |step| "v".repeat(step as usize % 200),
     );
+}
+
+fn snapshot<K: Key, V: Record + Default>(state: &mut PagedState<K, V>) -> KeyedSnapshot {
+    state.freeze();
+    while !state.drain(1 << 20) {}
+    state.take_snapshot()
+}
+
+/// Pages of a bucket that no line of was in the snapshot that was restored are no less its pages: what is written there
+/// later is in every base from then on.
+#[test]
+fn cp_24_a_base_has_what_was_written_behind_the_end_of_what_was_restored() {
+    let put = |state: &mut PagedState<String, u64>, keys: std::ops::Range<u64>| {
+        for n in keys {
+            let key = format!("a key of some length, number {n}");
+            state.with(String::hash(&key), &key, |mut value| *value = n);
+        }
+    };
+    for more in [11_000, 12_000, 14_000, 18_000] {
+        let mut state = empty::<String, u64>();
+        put(&mut state, 0..10_000);
+        let mut state = restored::<String, u64>(&[snapshot(&mut state)]);
+        put(&mut state, 10_000..more);
+        snapshot(&mut state);
+        state.forget_base();
+        let base = snapshot(&mut state);
+        assert_eq!(base.extent, Extent::Base);
+        assert_eq!(content::<String, u64>(&[base]).len() as u64, more);
+    }
 }

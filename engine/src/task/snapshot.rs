@@ -13,8 +13,9 @@ use millstream_io::id::CheckpointId;
 use millstream_io::sink::DurableWork;
 use millstream_io::storage::Storage;
 use millstream_state::keyed::Extent;
-use millstream_state::layout::shared_name;
+use millstream_state::layout::{data_file, shared_name};
 use millstream_state::metadata::LineCounters;
+use millstream_state::metadata::SHARED_FILE;
 use millstream_state::snapshot::{
     Destination, OperatorSnapshot, SubtaskSnapshot, WriteOptions, WrittenSnapshot,
 };
@@ -178,7 +179,13 @@ impl Write {
             work()?;
         }
         let to = Destination { dir: &self.dir, name: &self.name, shared: &self.shared };
-        Ok(millstream_state::snapshot::write(&*self.storage, to, snapshot, self.options)?)
+        let written = millstream_state::snapshot::write(&*self.storage, to, snapshot, self.options);
+        if written.is_err() {
+            // The checkpoint's directory goes with it; a torn file among the shared ones would stay, and on a full disk be in
+            // the way of the next one.
+            let _ = self.storage.remove(&data_file(&self.dir, &format!("{SHARED_FILE}{}", self.shared)));
+        }
+        Ok(written?)
     }
 }
 

@@ -354,6 +354,13 @@ impl Pages {
         Ok(())
     }
 
+    /// Says that a bucket has pages, of which not all need have been in the snapshot: it leaves out lines that never were
+    /// written.
+    pub fn set_used(&mut self, first: usize, log2: u32) {
+        let pages = run_mask(log2) << (first % SEGMENT_PAGES);
+        self.segments[first / SEGMENT_PAGES].fresh &= !pages;
+    }
+
     /// Says that no bucket has a page that was loaded.
     pub fn set_free(&mut self, page: usize) {
         self.open(page / SEGMENT_PAGES, 1 << (page % SEGMENT_PAGES));

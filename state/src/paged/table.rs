@@ -250,6 +250,11 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
     ) -> bool {
         let size = K::Wire::size(K::to_wire(key)) + V::Wire::size(V::to_wire(value.view()));
         loop {
+            if size > F::MOST {
+                let cause = PagedFault::TooLarge { size, most: F::MOST };
+                self.refuse(key, value, cause);
+                return false;
+            }
             let lead = self.directory.lead(self.group(hash), hash);
             if !lead.is_nothing() && attempt(self, lead) {
                 return true;
@@ -261,12 +266,16 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
                     return false;
                 }
                 Err(cause) => {
-                    let (key, value) = (K::encode(key), V::own(value.view()));
-                    self.overflow = Some(Overflow { key, value, cause });
+                    self.refuse(key, value, cause);
                     return false;
                 }
             }
         }
+    }
+
+    /// Leaves an entry that pages do not take.
+    fn refuse(&mut self, key: K::Ref<'_>, value: &V, cause: PagedFault) {
+        self.overflow = Some(Overflow { key: K::encode(key), value: V::own(value.view()), cause });
     }
 
     #[cold]
@@ -284,9 +293,6 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
 
     /// Lays a hash's bucket out anew, so that an entry of so many bytes more has room: tidied up, larger, or divided.
     fn make_room(&mut self, hash: u64, more: usize) -> Result<(), PagedFault> {
-        if more > F::MOST {
-            return Err(PagedFault::TooLarge { size: more, most: F::MOST });
-        }
         let group = self.group(hash);
         let lead = self.directory.lead(group, hash);
         let mut old = std::mem::take(&mut self.old);
@@ -459,6 +465,7 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
             parts.push((first, width));
             let lead = Lead::new(page, header);
             self.directory.set(index, header.prefix, lead);
+            self.pages.set_used(page, header.log2.into());
             local += run;
         }
         parts.sort_unstable();

@@ -13,7 +13,7 @@ fn images(memory: &MemoryStorage) -> impl Iterator<Item = MemoryStorage> {
 }
 
 /// Runs `scenario` with a crash at each of its operations, each way, and gives `check` each image that is left.
-fn sweep<T>(
+pub(super) fn sweep<T>(
     before: &MemoryStorage,
     scenario: impl Fn(&FaultStorage) -> Result<T, StateError>,
     mut check: impl FnMut(&MemoryStorage, &str),

@@ -4,6 +4,7 @@ mod crash;
 mod damage;
 mod faults;
 mod layout;
+mod merges;
 mod start;
 
 use super::*;

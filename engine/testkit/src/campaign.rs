@@ -20,6 +20,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_millis(25);
 /// The jobs of a campaign, each with the output of its undisturbed run.
 pub struct Campaign {
     jobs: Vec<(Job, Expected)>,
+    pages: bool,
     over: Option<fn(MemoryStorage) -> Arc<dyn Storage>>,
 }
 
@@ -38,13 +39,20 @@ impl Campaign {
     /// When a job fails with nothing in its way.
     pub fn over(jobs: &[Job]) -> Self {
         let jobs = jobs.iter().map(|job| (*job, Expected::new(job.expected()))).collect();
-        Self { jobs, over: None }
+        Self { jobs, pages: false, over: None }
     }
 
     /// Over another storage, see [`Simulation::storage`].
     #[must_use]
     pub fn storage(mut self, over: fn(MemoryStorage) -> Arc<dyn Storage>) -> Self {
         self.over = Some(over);
+        self
+    }
+
+    /// With state in pages, and more checkpoints, so that changes are merged: see [`Simulation::pages`].
+    #[must_use]
+    pub fn pages(mut self) -> Self {
+        self.pages = true;
         self
     }
 
@@ -83,8 +91,11 @@ impl Campaign {
             let mut run = |deaths: Vec<(u64, Crash)>, power_cut| {
                 let script = Script { deaths, power_cut };
                 let told = format!("{script:?}");
-                let simulation =
-                    Simulation::new(1).parallelism(parallelism).interval(SWEEP_INTERVAL).script(script);
+                let simulation = Simulation::new(1).parallelism(parallelism).script(script);
+                let simulation = match self.pages {
+                    true => simulation.pages(),
+                    false => simulation.interval(SWEEP_INTERVAL),
+                };
                 let run = judge(simulation, job, CheckpointMode::ExactlyOnce, expected);
                 let run = run.map_err(|wrong| format!("{told}: {wrong}"))?;
                 covered.add(&run.coverage);

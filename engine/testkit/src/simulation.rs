@@ -8,7 +8,7 @@ use crate::report::{Run, Violation};
 use crate::rng::Rng;
 use crate::trace;
 use crate::variety::Variety;
-use millstream::config::{CheckpointMode, Retention};
+use millstream::config::{ByteSize, CheckpointMode, Retention, StateBackend};
 use millstream::{Class, Env, JobState};
 use millstream_io::executor::StepExecutor;
 use millstream_io::storage::{MemoryStorage, Storage};
@@ -31,6 +31,7 @@ pub struct Simulation {
     interval: Duration,
     mode: CheckpointMode,
     varied: bool,
+    pages: bool,
     over: fn(MemoryStorage) -> Arc<dyn Storage>,
     script: Option<Script>,
 }
@@ -46,6 +47,7 @@ impl Simulation {
             interval: Duration::from_millis(10),
             mode: CheckpointMode::ExactlyOnce,
             varied: false,
+            pages: false,
             over: direct,
             script: None,
         }
@@ -98,6 +100,13 @@ impl Simulation {
     #[must_use]
     pub fn varied(mut self) -> Self {
         self.varied = true;
+        self
+    }
+
+    /// Keeps even the smallest state in pages, and what is written of it in files.
+    #[must_use]
+    pub fn pages(mut self) -> Self {
+        self.pages = true;
         self
     }
 
@@ -232,6 +241,11 @@ impl Simulation {
             settings.checkpointing.retention = Retention::RetainOnCancellation;
             if let Some(variety) = variety {
                 variety.apply(settings, calm, rng);
+            }
+            if self.pages {
+                settings.state.backend = StateBackend::Paged;
+                settings.state.paged_small_state = ByteSize(0);
+                settings.checkpointing.data_inline_threshold = ByteSize(0);
             }
             if let Some(parallelism) = self.parallelism {
                 settings.pipeline.parallelism = parallelism;

@@ -2,6 +2,7 @@
 
 use millstream_testkit::Coverage;
 use millstream_testkit::campaign::Campaign;
+use millstream_testkit::zoo::JOBS;
 
 /// Runs that every kind of thing that can happen has to happen in (ruling 34).
 const OFTEN: u64 = 100;
@@ -81,4 +82,14 @@ fn cs_07_a_crash_at_every_storage_operation_and_a_second_one_in_the_recovery() {
     for phase in ["before", "torn", "after"] {
         assert!(covered.count("death", phase) >= OFTEN, "{phase}: {covered}");
     }
+}
+
+/// A crash at every storage operation of some jobs with keyed state, those of merges among them.
+#[test]
+fn cs_07_the_same_with_state_in_pages_whose_changes_are_merged() {
+    let keyed: Vec<_> = JOBS.iter().copied().filter(|job| job.keyed).take(3).collect();
+    let covered =
+        Campaign::over(&keyed).pages().sweep(1, 97).unwrap_or_else(|violation| panic!("{violation}"));
+    println!("{covered}");
+    assert!(covered.runs > 3_000 && covered.count("death in", "rename") > 50, "{covered}");
 }

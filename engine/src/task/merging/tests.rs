@@ -187,6 +187,10 @@ fn where_merges_fail_again_and_again_there_is_a_new_base() {
     subject.executor.run_all();
     subject.snapshot(Extent::Changes, 4);
     assert_eq!(subject.named().len(), 2 + 1);
+    // As many as before, while a merge is under way.
+    for _ in 1..=20 {
+        subject.snapshot(Extent::Changes, 4);
+    }
     assert!(!subject.turns.take_base_wanted(), "merges are counted on again");
 }
 

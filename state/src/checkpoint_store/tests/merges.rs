@@ -71,6 +71,7 @@ impl<'a> Run<'a> {
         let WrittenSnapshot { operators, files } = written;
         metadata.operators[0].subtasks = operators.into_iter().map(|(_, state)| state).collect();
         metadata.files = files;
+        metadata.operators[0].states[0].backend = crate::Backend::Paged;
         Ok(metadata)
     }
 
@@ -130,8 +131,12 @@ fn check_lines(storage: &MemoryStorage, id: CheckpointId, context: &str) {
 
 fn check_all(storage: &MemoryStorage, context: &str) -> u64 {
     let found = observe::checkpoints(storage, &job_dir()).unwrap();
-    let complete = found.iter().filter(|found| found.complete).map(|found| found.id);
-    complete.inspect(|id| check_lines(storage, *id, context)).last().map_or(0, |id| id.0)
+    let mut newest = 0;
+    for found in found.iter().filter(|found| found.complete) {
+        check_lines(storage, found.id, context);
+        newest = found.id.0;
+    }
+    newest
 }
 
 /// A start, some checkpoints with merges, and no file that nobody names. The last one has to be one that sweeps behind all

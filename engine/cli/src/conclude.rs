@@ -99,7 +99,11 @@ impl Conclusion<'_> {
 }
 
 fn figures(summary: &Summary) -> String {
-    format!("{} records read, {} written", summary.records_in, summary.records_out)
+    let rejected = match summary.records_rejected {
+        0 => String::new(),
+        some => format!(", {some} rejected"),
+    };
+    format!("{} records read, {} written{rejected}", summary.records_in, summary.records_out)
 }
 
 /// What the engine is told when the end could not be concluded. With a final checkpoint it can be made up for; without

@@ -13,12 +13,20 @@ fn kills() -> usize {
 /// Runs a job through its kills over records that outlast them. Gives the place and the records.
 #[track_caller]
 fn killed(job: &str, parallelism: u32, seed: u64) -> (Place, String) {
+    killed_with("", job, parallelism, seed)
+}
+
+/// State in pages from the first key on.
+const PAGED: &str = "-D state.backend.type=paged -D state.backend.paged.small-state=0b";
+
+#[track_caller]
+fn killed_with(options: &str, job: &str, parallelism: u32, seed: u64) -> (Place, String) {
     // A kill comes after 200 ms on average; 100 us are what a pause takes at least.
     let records = 2_000 * kills();
     let text = input::keyed(records);
     let looped = KillLoop {
         interval: "20ms",
-        options: format!("-p {parallelism}"),
+        options: format!("{options} -p {parallelism}"),
         job: format!("{job} --input in --output out --roll-size 4kb"),
         delay: Duration::from_micros(150) * parallelism,
         kills: kills(),
@@ -54,6 +62,22 @@ fn killed_count_counts_every_record_once() {
     for parallelism in [1, 4] {
         let (place, text) = killed("count", parallelism, 5);
         place.lines("out").are(&input::counted(&text));
+    }
+}
+
+#[test]
+fn be_04_killed_count_on_pages_counts_every_record_once() {
+    for parallelism in [1, 4] {
+        let (place, text) = killed_with(PAGED, "count", parallelism, 8);
+        place.lines("out").are(&input::counted(&text));
+    }
+}
+
+#[test]
+fn be_04_killed_running_on_pages_gives_every_sum_once() {
+    for parallelism in [1, 4] {
+        let (place, text) = killed_with(PAGED, "running", parallelism, 9);
+        place.lines("out").are(&input::summed(&text));
     }
 }
 

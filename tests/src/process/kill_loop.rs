@@ -77,7 +77,7 @@ impl fmt::Display for Kills {
 }
 
 impl KillLoop {
-    /// Kills and restarts in a new place until a loop counts, each time with a longer pause; then lets the job finish. Gives the
+    /// Kills and restarts in a new place until a loop counts, each time with a longer pause and later kills; then lets the job finish. Gives the
     /// place, the kills, and how the last run ended.
     ///
     /// # Panics
@@ -85,18 +85,20 @@ impl KillLoop {
     /// committed file changes; no loop counts.
     #[track_caller]
     pub fn run(&self, new: impl Fn() -> Place) -> (Place, Kills, Ended) {
-        let mut delay = self.delay;
+        let (mut delay, mut within) = (self.delay, Duration::from_millis(self.within_ms));
         for _ in 0..4 {
             let place = new();
             let mut course = Course::new(&place, self);
-            let kills = course.kill_all(delay);
-            eprintln!("{} --delay {delay:?}: {kills}", self.job);
+            let kills = course.kill_all(delay, within);
+            eprintln!("{} --delay {delay:?} within {within:?}: {kills}", self.job);
             if kills.count() {
                 let ended = place.start(&self.args(None)).wait_at_most(Duration::from_secs(300)).well();
                 course.nothing_committed_changed();
                 return (place, kills, ended);
             }
+            // Where most kills came before the first record, processes start slowly here.
             delay *= 2;
+            within *= 2;
         }
         panic!("no loop of kills counted");
     }
@@ -135,10 +137,10 @@ impl<'a> Course<'a> {
         Self { place, of, random, kills: Kills::default(), committed: BTreeMap::new(), left: None }
     }
 
-    fn kill_all(&mut self, delay: Duration) -> Kills {
+    fn kill_all(&mut self, delay: Duration, within: Duration) -> Kills {
         while self.kills.all() < self.of.kills && self.kills.after == 0 {
             let args = self.of.args(Some(delay));
-            let moment = Duration::from_micros(self.random.below(self.of.within_ms * 1000 + 1));
+            let moment = Duration::from_micros(self.random.below(within.as_micros() as u64 + 1));
             let running = self.place.start(&args);
             let begun = Instant::now();
             let mut seen = false;

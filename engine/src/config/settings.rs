@@ -5,6 +5,7 @@ use super::choices::{
     WaitStrategy,
 };
 use super::units::ByteSize;
+use millstream_state::paged::SMALL;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -114,7 +115,7 @@ pub struct State {
 
 impl Default for State {
     fn default() -> Self {
-        Self { backend: StateBackend::Hashmap, paged_small_state: ByteSize::kb(256) }
+        Self { backend: StateBackend::Hashmap, paged_small_state: ByteSize(SMALL as u64) }
     }
 }
 

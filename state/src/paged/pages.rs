@@ -9,7 +9,7 @@
 //!    nobody reads these before they are given out again, which sets all their bits);
 //! 3. during a drain, a line whose frozen bit is set holds what it held at the barrier.
 //!
-//! All three hold because [`Pages::write`] and [`Pages::line_mut`] are the only ways to bytes that may be changed.
+//! All three hold because [`Pages::write`], [`Pages::replace`] and [`Pages::line_mut`] are the only ways to change bytes.
 //! No other thread touches any of it.
 
 use super::image::Image;

@@ -249,12 +249,11 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
         mut attempt: impl FnMut(&mut Self, Lead) -> bool,
     ) -> bool {
         let size = K::Wire::size(K::to_wire(key)) + V::Wire::size(V::to_wire(value.view()));
+        if size > F::MOST {
+            self.refuse(key, value, PagedFault::TooLarge { size, most: F::MOST });
+            return false;
+        }
         loop {
-            if size > F::MOST {
-                let cause = PagedFault::TooLarge { size, most: F::MOST };
-                self.refuse(key, value, cause);
-                return false;
-            }
             let lead = self.directory.lead(self.group(hash), hash);
             if !lead.is_nothing() && attempt(self, lead) {
                 return true;

@@ -6,7 +6,7 @@ use criterion::{
 use millstream_io::record::Key;
 use millstream_state::keyed::Entry;
 use millstream_state::keyed::batch::{Rows, for_batch};
-use millstream_state::{HeapState, KeyedBackend, KeyedSnapshot, Parallelism};
+use millstream_state::{HeapState, KeyedBackend, KeyedSnapshot, Parallelism, Snapshots};
 use std::hint::black_box;
 
 /// Rows that are worked on at a time, about a segment's.

@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use millstream_io::Record;
 use millstream_io::record::Key;
-use millstream_state::{HeapState, KeyGroup, KeyedBackend, Parallelism};
+use millstream_state::{HeapState, KeyGroup, KeyedBackend, Parallelism, Snapshots};
 
 fn restore<K: Key, V: Record + Default>(bytes: &[u8]) {
     // One key group, so that every key is in the right one.

@@ -5,7 +5,7 @@
 use libfuzzer_sys::fuzz_target;
 use millstream_io::Record;
 use millstream_io::record::Key;
-use millstream_state::{KeyGroup, KeyedBackend, PagedState, Parallelism};
+use millstream_state::{KeyGroup, KeyedBackend, PagedState, Parallelism, Snapshots};
 
 fn restore<K: Key, V: Record + Default>(entries: u64, parts: [&[u8]; 2]) {
     // One key group, so that every key is in the right one.

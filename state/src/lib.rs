@@ -34,7 +34,7 @@ pub use error::{FormatError, StateError};
 pub use heap::HeapState;
 pub use job_id::JobId;
 pub use key_group::{Grouping, KeyGroup, KeyGroupRange, Parallelism, ParallelismError, Router};
-pub use keyed::{Entry, GroupChunk, KeyedBackend, KeyedSnapshot, RestoreError};
+pub use keyed::{Entry, GroupChunk, KeyedBackend, KeyedSnapshot, RestoreError, Snapshots};
 pub use layout::JobDir;
 pub use metadata::{LineCounters, Metadata};
 pub use operator_id::OperatorId;

@@ -1,7 +1,7 @@
 //! The heap tables at their real sizes: through growth, the change from one shard to many, and a snapshot during it.
 
 use millstream_io::record::Key;
-use millstream_state::{HeapState, KeyedBackend, KeyedSnapshot, Parallelism};
+use millstream_state::{HeapState, KeyedBackend, KeyedSnapshot, Parallelism, Snapshots};
 use std::collections::HashMap;
 
 const BEFORE: u64 = 30_000;

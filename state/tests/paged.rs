@@ -2,7 +2,7 @@
 
 use millstream_io::record::{Key, Record};
 use millstream_state::keyed::Extent;
-use millstream_state::{KeyedBackend, KeyedSnapshot, PagedState, Parallelism};
+use millstream_state::{KeyedBackend, KeyedSnapshot, PagedState, Parallelism, Snapshots};
 use std::collections::HashMap;
 
 /// Enough for buckets of sixteen pages, and their division, in each of four groups.

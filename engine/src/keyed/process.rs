@@ -21,6 +21,9 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
+/// The index of the only state.
+const STATE: u16 = 0;
+
 /// A function called for every key when the input has ended.
 pub trait EndFunction<K: Key, V, U: Record>: Clone + Send + 'static {
     /// Whether there is one.
@@ -267,7 +270,7 @@ where
 {
     fn restore(&mut self, restored: &mut Restored) -> Result<(), Error> {
         let state = &mut self.state;
-        restored.keyed(self.id, |group, entries, bytes| state.restore(group, entries, bytes))?;
+        restored.keyed(self.id, STATE, |group, entries, bytes| state.restore(group, entries, bytes))?;
         state.restored().map_err(|error| {
             Error::new(Class::Fatal, "restore", format!("keyed state of operator {}", self.id), error)
         })?;
@@ -289,7 +292,7 @@ where
             Signal::Open(restored) => self.restore(restored)?,
             Signal::Drain(budget, done) => **done &= self.state.drain(*budget),
             Signal::Collect(parts) => {
-                parts.keyed(self.id, self.state.take_snapshot());
+                parts.keyed(self.id, STATE, self.state.take_snapshot());
             }
             Signal::ForgetBase => self.state.forget_base(),
             Signal::Abandon => self.state.abandon(),

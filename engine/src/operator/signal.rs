@@ -69,9 +69,9 @@ impl SnapshotParts {
         self.of(operator).lists.push(list);
     }
 
-    /// Adds drained keyed state of an operator; its only keyed state has index 0.
-    pub(crate) fn keyed(&mut self, operator: OperatorId, snapshot: KeyedSnapshot) {
-        self.of(operator).keyed.push((0, snapshot));
+    /// Adds drained keyed state of an operator, by the index of the state in it.
+    pub(crate) fn keyed(&mut self, operator: OperatorId, state: u16, snapshot: KeyedSnapshot) {
+        self.of(operator).keyed.push((state, snapshot));
     }
 
     fn of(&mut self, id: OperatorId) -> &mut OperatorSnapshot {

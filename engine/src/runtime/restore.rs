@@ -216,8 +216,7 @@ fn finish(plan: &Plan, assigned: &[OperatorAssignment], subtasks: &mut [Restored
 fn give_keyed(plan: &Plan, index: usize, assignment: &OperatorAssignment, subtasks: &mut [Restored]) {
     let planned = plan.task_of(OperatorIndex(index));
     for (subtask, part) in assignment.subtasks.iter().enumerate() {
-        let handles = part.keyed.iter().map(|(_, handle)| handle.clone()).collect();
-        subtasks[planned.first_subtask + subtask].keyed.push((plan.ids[index], handles));
+        subtasks[planned.first_subtask + subtask].keyed.push((plan.ids[index], part.keyed.clone()));
     }
 }
 

@@ -23,7 +23,7 @@ pub struct Restored {
     /// discovered splits.
     pub(crate) lists: Vec<(OperatorId, Vec<Vec<u8>>)>,
     /// Keyed state, narrowed to this subtask's key groups.
-    pub(crate) keyed: Vec<(OperatorId, Vec<KeyedHandle>)>,
+    pub(crate) keyed: Vec<(OperatorId, Vec<(u16, KeyedHandle)>)>,
     pub(crate) reader: Option<SnapshotReader>,
 }
 
@@ -42,18 +42,19 @@ impl Restored {
         Ok(all)
     }
 
-    /// Hands the key groups of an operator's keyed state to `visit`.
+    /// Hands the key groups of one of an operator's keyed states to `visit`.
     ///
     /// # Errors
     /// Damaged files, and what `visit` finds.
     pub(crate) fn keyed(
         &mut self,
         operator: OperatorId,
+        state: u16,
         mut visit: impl FnMut(KeyGroup, u64, &[u8]) -> Result<(), RestoreError>,
     ) -> Result<(), Error> {
         let Some(reader) = &mut self.reader else { return Ok(()) };
         for (_, handles) in self.keyed.iter().filter(|(id, _)| *id == operator) {
-            for handle in handles {
+            for (_, handle) in handles.iter().filter(|(of, _)| *of == state) {
                 reader.groups(handle, &mut visit)?;
             }
         }

@@ -25,7 +25,7 @@ mod table;
 mod tests;
 
 use crate::key_group::{KeyGroup, KeyGroupRange};
-use crate::keyed::{Entry, KeyedBackend, KeyedSnapshot, RestoreError, Visit};
+use crate::keyed::{Entry, KeyedBackend, KeyedSnapshot, RestoreError, Snapshots, Visit};
 use head::{BytesHead, WordHead};
 use millstream_io::record::{Key, KeyWire, Record};
 pub use shards::Place;
@@ -35,7 +35,7 @@ use table::Table;
 ///
 /// ```
 /// use millstream_io::record::Key;
-/// use millstream_state::{HeapState, KeyedBackend, Parallelism};
+/// use millstream_state::{HeapState, KeyedBackend, Parallelism, Snapshots};
 ///
 /// let whole = Parallelism::new(1, None)?;
 /// let mut counts = HeapState::<String, u64>::new(whole.range_of(0), whole.max());
@@ -132,7 +132,9 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for HeapState<K, V> {
     ) -> R {
         either!(self.with_far(place, hash, key, f))
     }
+}
 
+impl<K: Key, V: Record + Default> Snapshots for HeapState<K, V> {
     fn freeze(&mut self) {
         either!(self.freeze())
     }

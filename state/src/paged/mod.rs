@@ -25,7 +25,9 @@ pub use fault::PagedFault;
 
 use crate::heap::HeapState;
 use crate::key_group::{Grouping, KeyGroup, KeyGroupRange};
-use crate::keyed::{Entry, Extent, GroupChunk, KeyedBackend, KeyedSnapshot, RestoreError, Visit, restore};
+use crate::keyed::{
+    Entry, Extent, GroupChunk, KeyedBackend, KeyedSnapshot, RestoreError, Snapshots, Visit, restore,
+};
 use bucket::{Records, Words};
 use millstream_io::record::{Key, Record};
 use table::{Loading, Table};
@@ -46,7 +48,7 @@ pub(crate) const PAGES: u8 = 1;
 /// ```
 /// use millstream_io::record::Key;
 /// use millstream_state::keyed::Extent;
-/// use millstream_state::{KeyedBackend, PagedState, Parallelism};
+/// use millstream_state::{KeyedBackend, PagedState, Parallelism, Snapshots};
 ///
 /// let whole = Parallelism::new(1, None)?;
 /// let mut sums = PagedState::<u64, u64>::new(whole.range_of(0), whole.max())?;
@@ -349,7 +351,9 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for PagedState<K, V> {
         }
         over
     }
+}
 
+impl<K: Key, V: Record + Default> Snapshots for PagedState<K, V> {
     fn freeze(&mut self) {
         assert_eq!(self.freeze, Freeze::Idle, "a snapshot is taken or abandoned before the next freeze");
         self.freeze = Freeze::Draining;

@@ -25,7 +25,7 @@ impl SnapshotReader {
     }
 
     /// Hands the key groups of `handle` to `add`, in ascending order, each with its number of entries: typically to
-    /// [`KeyedBackend::restore`](crate::keyed::KeyedBackend::restore). A handle that was narrowed to some of its groups
+    /// [`Snapshots::restore`](crate::keyed::Snapshots::restore). A handle that was narrowed to some of its groups
     /// is read at those only (KG-05).
     ///
     /// # Errors

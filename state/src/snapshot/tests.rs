@@ -4,7 +4,7 @@ use super::*;
 use crate::error::{FormatError, StateError};
 use crate::heap::HeapState;
 use crate::key_group::{KeyGroup, Parallelism};
-use crate::keyed::{GroupChunk, KeyedBackend};
+use crate::keyed::{GroupChunk, KeyedBackend, Snapshots};
 use crate::metadata::{Handle, KeyedHandle, SubtaskState};
 use millstream_io::record::Key;
 use millstream_io::storage::fault::FaultStorage;

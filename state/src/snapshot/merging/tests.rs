@@ -6,7 +6,7 @@ use super::super::{
 };
 use super::*;
 use crate::key_group::{KeyGroup, Parallelism};
-use crate::keyed::{Extent, GroupChunk, KeyedBackend, KeyedSnapshot};
+use crate::keyed::{Extent, GroupChunk, KeyedBackend, KeyedSnapshot, Snapshots};
 use crate::layout::shared_name;
 use crate::metadata::SubtaskState;
 use crate::operator_id::OperatorId;

@@ -21,6 +21,7 @@ pub mod layout;
 pub mod lineage;
 pub mod metadata;
 pub mod operator_id;
+pub mod ordered;
 pub mod paged;
 pub mod recovery;
 pub mod redistribute;

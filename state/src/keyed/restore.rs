@@ -82,20 +82,32 @@ pub(crate) fn read_entries<K: Key, V: Record>(
     bytes: &[u8],
     mut add: impl FnMut(u64, K::Ref<'_>, V) -> bool,
 ) -> Result<(), RestoreError> {
+    read_rows::<K, V>(group, entries, bytes, |entry, at, key, value| {
+        let hash = K::hash(key);
+        let belongs = grouping.group(hash);
+        if belongs != group {
+            return Err(RestoreError::Misplaced { group, entry, at, belongs });
+        }
+        let new = add(hash, key, V::own(value));
+        if new { Ok(()) } else { Err(RestoreError::Duplicate { group, entry, at }) }
+    })
+}
+
+/// Reads so many rows of a key, each followed by one of a value. `add` takes the index of an entry, where it begins, key and
+/// value.
+pub(crate) fn read_rows<K: Record, V: Record>(
+    group: KeyGroup,
+    entries: u64,
+    bytes: &[u8],
+    mut add: impl FnMut(u64, usize, K::Ref<'_>, V::Ref<'_>) -> Result<(), RestoreError>,
+) -> Result<(), RestoreError> {
     let mut at = 0;
     for entry in 0..entries {
         let decode = |part, at| move |cause| RestoreError::Decode { group, part, entry, at, cause };
         let (key, key_size) = K::parse(&bytes[at..]).map_err(decode("key", at))?;
         let value_at = at + key_size;
         let (value, value_size) = V::parse(&bytes[value_at..]).map_err(decode("value", value_at))?;
-        let hash = K::hash(key);
-        let belongs = grouping.group(hash);
-        if belongs != group {
-            return Err(RestoreError::Misplaced { group, entry, at, belongs });
-        }
-        if !add(hash, key, V::own(value)) {
-            return Err(RestoreError::Duplicate { group, entry, at });
-        }
+        add(entry, at, key, value)?;
         at = value_at + value_size;
     }
     if at < bytes.len() {

@@ -1,6 +1,10 @@
 //! Ordered state: byte strings by key, in the order of the keys. Lists, maps, timers and whatever has a namespace are
 //! kept in it, each with keys of its own making, so that what belongs together stands together.
 
+mod heap;
+
+pub use heap::HeapOrdered;
+
 use crate::key_group::KeyGroup;
 use crate::keyed::Snapshots;
 use crate::paged::PagedFault;

@@ -1,0 +1,177 @@
+//! Ordered state on the heap: a sorted map for each key group, all of which is in every snapshot.
+
+mod freeze;
+
+#[cfg(test)]
+mod tests;
+
+use super::{OrderedBackend, OrderedEntry};
+use crate::key_group::{KeyGroup, KeyGroupRange};
+use crate::keyed::restore::read_rows;
+use crate::keyed::{KeyedSnapshot, RestoreError, Snapshots};
+use crate::paged::PagedFault;
+use freeze::Freeze;
+use std::collections::BTreeMap;
+use std::collections::btree_map;
+use std::ops::Bound;
+
+/// The most bytes of a key and its value.
+const MOST: usize = 1 << 30;
+
+/// What bytes are as a record.
+type Bytes = Vec<u8>;
+
+/// Ordered state on the heap.
+///
+/// ```
+/// use millstream_state::{HeapOrdered, KeyGroup, OrderedBackend, Parallelism, Snapshots};
+///
+/// let whole = Parallelism::new(1, None)?;
+/// let mut state = HeapOrdered::new(whole.range_of(0));
+/// let group = KeyGroup(94);
+/// state.put(group, b"b", b"2")?;
+/// state.put(group, b"a", b"1")?;
+/// assert_eq!(state.first_from(group, b""), Some((&b"a"[..], &b"1"[..])));
+///
+/// state.freeze();
+/// assert!(state.remove(group, b"a"));
+/// while !state.drain(256) {}
+/// let snapshot = state.take_snapshot();
+/// assert_eq!((state.len(), snapshot.entries()), (1, 2));
+///
+/// let mut again = HeapOrdered::new(whole.range_of(0));
+/// for chunk in &snapshot.groups {
+///     again.restore(chunk.group, chunk.entries, &chunk.bytes)?;
+/// }
+/// assert_eq!(again.get(group, b"a"), Some(&b"1"[..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Limits
+/// A key and its value together take at most 1 GiB.
+#[derive(Debug)]
+pub struct HeapOrdered {
+    range: KeyGroupRange,
+    groups: Vec<Map>,
+    len: usize,
+    freeze: Freeze,
+}
+
+type Map = BTreeMap<Box<[u8]>, Held>;
+
+/// The value of a key.
+#[derive(Debug)]
+struct Held {
+    value: Vec<u8>,
+    /// The last freeze whose snapshot need not be given what this holds: see [`freeze`].
+    kept: u64,
+}
+
+impl HeapOrdered {
+    /// Nothing yet; `range` are the key groups that the subtask owns.
+    pub fn new(range: KeyGroupRange) -> Self {
+        let groups = std::iter::repeat_with(Map::new).take(range.len()).collect();
+        Self { range, groups, len: 0, freeze: Freeze::new(range.len()) }
+    }
+
+    fn index(&self, group: KeyGroup) -> usize {
+        assert!(self.range.contains(group), "key group {group} is not among {}", self.range);
+        usize::from(group.0 - self.range.start().0)
+    }
+
+    fn map(&self, group: KeyGroup) -> &Map {
+        &self.groups[self.index(group)]
+    }
+}
+
+/// The entries from a key on.
+fn from<'a>(map: &'a Map, key: &[u8]) -> btree_map::Range<'a, Box<[u8]>, Held> {
+    map.range::<[u8], _>((Bound::Included(key), Bound::Unbounded))
+}
+
+impl OrderedBackend for HeapOrdered {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    fn get(&self, group: KeyGroup, key: &[u8]) -> Option<&[u8]> {
+        Some(&self.map(group).get(key)?.value)
+    }
+
+    fn put(&mut self, group: KeyGroup, key: &[u8], value: &[u8]) -> Result<(), PagedFault> {
+        let index = self.index(group);
+        let size = key.len().saturating_add(value.len());
+        if size > MOST {
+            return Err(PagedFault::TooLarge { size, most: MOST });
+        }
+        if let Some(held) = self.groups[index].get_mut(key) {
+            self.freeze.keep(index, key, held);
+            held.value.clear();
+            held.value.extend_from_slice(value);
+        } else {
+            let held = Held { value: value.to_vec(), kept: self.freeze.current() };
+            self.groups[index].insert(key.into(), held);
+            self.len += 1;
+        }
+        Ok(())
+    }
+
+    fn remove(&mut self, group: KeyGroup, key: &[u8]) -> bool {
+        let index = self.index(group);
+        let Some(mut held) = self.groups[index].remove(key) else { return false };
+        self.freeze.keep(index, key, &mut held);
+        self.len -= 1;
+        true
+    }
+
+    fn first_from(&self, group: KeyGroup, key: &[u8]) -> Option<OrderedEntry<'_>> {
+        from(self.map(group), key).next().map(|(key, held)| (&key[..], &held.value[..]))
+    }
+
+    fn last_before(&self, group: KeyGroup, key: &[u8]) -> Option<OrderedEntry<'_>> {
+        let before = (Bound::Unbounded, Bound::Excluded(key));
+        self.map(group).range::<[u8], _>(before).next_back().map(|(key, held)| (&key[..], &held.value[..]))
+    }
+
+    fn scan(&self, group: KeyGroup, key: &[u8], f: &mut dyn FnMut(&[u8], &[u8]) -> bool) {
+        for (key, held) in from(self.map(group), key) {
+            if !f(key, &held.value) {
+                return;
+            }
+        }
+    }
+}
+
+impl Snapshots for HeapOrdered {
+    fn freeze(&mut self) {
+        self.freeze.begin();
+    }
+
+    fn drain(&mut self, budget: usize) -> bool {
+        self.freeze.drain(&mut self.groups, budget)
+    }
+
+    fn take_snapshot(&mut self) -> KeyedSnapshot {
+        self.freeze.take(self.range)
+    }
+
+    fn abandon(&mut self) {
+        self.freeze.abandon();
+    }
+
+    fn restore(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError> {
+        if !self.range.contains(group) {
+            return Ok(());
+        }
+        let index = self.index(group);
+        let Self { groups, len, freeze, .. } = self;
+        read_rows::<Bytes, Bytes>(group, entries, bytes, |entry, at, key, value| {
+            let held = Held { value: value.to_vec(), kept: freeze.current() };
+            if groups[index].insert(key.into(), held).is_some() {
+                return Err(RestoreError::Duplicate { group, entry, at });
+            }
+            *len += 1;
+            Ok(())
+        })
+    }
+}

@@ -1,6 +1,6 @@
 //! Values that several tests of this crate use.
 
-use crate::descriptor::{Backend, ListDescriptor, StateDescriptor, StateKind};
+use crate::descriptor::{Backend, Layout, ListDescriptor, StateDescriptor, StateKind};
 use crate::key_group::KeyGroup;
 use crate::metadata::{
     FileEntry, GroupRange, Handle, KeyedHandle, LineCounters, ListHandle, Metadata, OperatorState,
@@ -22,6 +22,9 @@ pub(crate) fn value_state(name: &str, key: &'static str, value: &'static str) ->
         kind: StateKind::Value,
         key: schema(key),
         value: schema(value),
+        namespace: None,
+        ttl: false,
+        layout: Layout::Hashed,
         backend: Backend::Hashmap,
     }
 }

@@ -5,6 +5,7 @@ use crate::graph::OperatorNode;
 use crate::keyed::{KeyContext, NoEnd, OnEnd, Process};
 use crate::operator::{Chain, Collector};
 use millstream_io::record::{Key, Record, View};
+use millstream_state::descriptor::Layout;
 use millstream_state::{Backend, StateDescriptor, StateKind};
 use std::marker::PhantomData;
 
@@ -74,6 +75,9 @@ where
             kind: StateKind::Value,
             key: K::schema(),
             value: V::schema(),
+            namespace: None,
+            ttl: false,
+            layout: Layout::Hashed,
             // The configuration decides when the job starts.
             backend: Backend::default(),
         }];

@@ -1,6 +1,6 @@
 //! Why a snapshot does not fit a program.
 
-use crate::descriptor::Backend;
+use crate::descriptor::{Backend, Layout};
 use crate::error::Parts;
 use crate::key_group::ParallelismError;
 use crate::operator_id::OperatorId;
@@ -80,6 +80,17 @@ pub enum OldNew {
     Key(Schema, Schema),
     /// The type of its values or elements (ER-10).
     Value(Schema, Schema),
+    /// How it is laid out.
+    Layout(Layout, Layout),
+    /// The type of its namespaces; none where there is the void one alone.
+    Namespace(Option<Schema>, Option<Schema>),
+    /// Whether what is in it has a time to live (ER-23).
+    Ttl {
+        /// In the snapshot.
+        old: bool,
+        /// In the program.
+        new: bool,
+    },
 }
 
 /// How a person calls an operator: by uid where it has one, by name and id otherwise.
@@ -144,6 +155,27 @@ impl Mismatch {
                     OldNew::Value(old, new) => {
                         format!(
                             "its new type must not be incompatible: {old} in the snapshot, {new} in the program"
+                        )
+                    }
+                    OldNew::Layout(old, new) => {
+                        format!("it cannot be read: {old} in the snapshot, {new} in the program")
+                    }
+                    OldNew::Namespace(old, new) => {
+                        let name = |namespace: &Option<Schema>| {
+                            namespace.as_ref().map_or("none".to_owned(), Schema::to_string)
+                        };
+                        format!(
+                            "the type of its namespaces must be the same: {} in the snapshot, {} in the program",
+                            name(old),
+                            name(new)
+                        )
+                    }
+                    OldNew::Ttl { old, new } => {
+                        let with = |ttl: bool| if ttl { "with" } else { "without" };
+                        format!(
+                            "state migration is needed: {} a time to live in the snapshot, {} one in the program",
+                            with(*old),
+                            with(*new)
                         )
                     }
                 },

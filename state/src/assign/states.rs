@@ -26,7 +26,12 @@ impl Indexes {
 
 /// Every state's type can be described in a snapshot: found out before the first one is taken.
 pub(super) fn storable(operator: &NewOperator) -> Result<(), Mismatch> {
-    let keyed = operator.states.iter().flat_map(|s| [(&s.name, &s.key), (&s.name, &s.value)]);
+    let keyed = operator.states.iter().flat_map(|s| {
+        [Some(&s.key), Some(&s.value), s.namespace.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(|schema| (&s.name, schema))
+    });
     for (state, schema) in keyed.chain(operator.lists.iter().map(|l| (&l.name, &l.element))) {
         if let Err(cause) = schema.encode() {
             return Err(Mismatch::Unstorable { operator: operator.label(), state: state.clone(), cause });
@@ -76,10 +81,16 @@ fn same_state(operator: &NewOperator, old: &StateDescriptor, new: &StateDescript
         OldNew::Backend(old.backend, new.backend)
     } else if old.kind != new.kind {
         OldNew::Kind(old.kind.to_string(), new.kind.to_string())
+    } else if old.layout != new.layout {
+        OldNew::Layout(old.layout, new.layout)
     } else if old.key != new.key {
         OldNew::Key(old.key.clone(), new.key.clone())
     } else if old.value != new.value {
         OldNew::Value(old.value.clone(), new.value.clone())
+    } else if old.namespace != new.namespace {
+        OldNew::Namespace(old.namespace.clone(), new.namespace.clone())
+    } else if old.ttl != new.ttl {
+        OldNew::Ttl { old: old.ttl, new: new.ttl }
     } else {
         return Ok(());
     };

@@ -1,7 +1,7 @@
 //! Who gets what, and what does not fit (KG-04, KG-05, ER-01 to ER-03, ER-10 to ER-12, CP-28).
 
 use super::*;
-use crate::descriptor::StateKind;
+use crate::descriptor::{Layout, StateKind};
 use crate::key_group::KeyGroup;
 use crate::metadata::{GroupRange, Handle};
 use crate::testing::{list, sample, schema, two_elements, value_state};
@@ -188,6 +188,17 @@ fn er_10_er_11_er_12_changed_types_and_kinds_are_refused() {
     assert_eq!(change, OldNew::Kind("value".to_owned(), "reducing".to_owned()));
     assert!(text.contains("value") && text.contains("reducing"), "{text}");
 
+    let sum = || value_state("sum", "u64", "i64");
+    let ordered = StateDescriptor { layout: Layout::Ordered, ..sum() };
+    let (text, change) = changed(refused(with(ordered)));
+    assert_eq!(change, OldNew::Layout(Layout::Hashed, Layout::Ordered));
+    assert!(text.contains("of a process function") && text.contains("of a keyed function"), "{text}");
+
+    let namespaced = StateDescriptor { namespace: Some(schema("u32")), ..sum() };
+    let (text, change) = changed(refused(with(namespaced)));
+    assert_eq!(change, OldNew::Namespace(None, Some(schema("u32"))));
+    assert!(text.contains("none in the snapshot, u32 in the program"), "{text}");
+
     let as_list = NewOperator { states: vec![], lists: vec![list("sum", Redistribution::Union)], ..count(2) };
     assert_eq!(changed(refused(as_list)).1, OldNew::Kind("value".to_owned(), "list".to_owned()));
 
@@ -205,6 +216,22 @@ fn er_10_er_11_er_12_changed_types_and_kinds_are_refused() {
         assign(Some(&sample()), &[source(), operator], true),
         Err(Mismatch::StateChanged { .. })
     ));
+}
+
+/// TT-02: what has no time of its last access cannot be told to be old, and the other way round.
+#[test]
+fn er_23_a_time_to_live_switched_on_or_off_is_refused() {
+    let aging = || StateDescriptor { ttl: true, ..value_state("sum", "u64", "i64") };
+    let on = NewOperator { states: vec![aging()], ..count(2) };
+    let (text, change) = changed(refused(on.clone()));
+    assert_eq!(change, OldNew::Ttl { old: false, new: true });
+    assert!(text.contains("\"sum\"") && text.contains("state migration"), "{text}");
+
+    let mut old = sample();
+    old.operators[1].states = vec![aging()];
+    assert!(assign(Some(&old), &[source(), on], false).is_ok());
+    let (_, change) = changed(assign(Some(&old), &[source(), count(2)], false).unwrap_err());
+    assert_eq!(change, OldNew::Ttl { old: true, new: false });
 }
 
 /// A state that the operator has no more is not lost without a word.

@@ -4,7 +4,7 @@ use super::{
     Handle, KeyedHandle, LineCounters, ListHandle, Metadata, OperatorState, SnapshotKind, SubtaskState,
 };
 use crate::codec::Encoder;
-use crate::descriptor::{Backend, ListDescriptor, StateDescriptor, StateKind};
+use crate::descriptor::{Backend, Layout, ListDescriptor, StateDescriptor, StateKind};
 use crate::frame::{self, FileKind};
 use millstream_io::record::SchemaError;
 use millstream_io::source::Redistribution;
@@ -12,12 +12,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// How a `_metadata` file begins.
-pub(super) const KIND: FileKind = FileKind { magic: *b"MILLMETA", version: 2 };
+pub(super) const KIND: FileKind = FileKind { magic: *b"MILLMETA", version: 3 };
 
 type Done = Result<(), SchemaError>;
 
 pub(super) const INLINE: u8 = 0;
 pub(super) const FILE: u8 = 1;
+/// The tag of a backend whose name follows.
+pub(super) const OWN: u8 = 2;
 
 impl Metadata {
     /// The content of the `_metadata` file.
@@ -47,6 +49,10 @@ pub(super) fn state_kind_tag(kind: StateKind) -> u8 {
         StateKind::Value => 0,
         StateKind::Reducing => 1,
         StateKind::Aggregating => 2,
+        StateKind::List => 3,
+        StateKind::Map => 4,
+        StateKind::EventTimers => 5,
+        StateKind::ProcessingTimers => 6,
     }
 }
 
@@ -54,6 +60,14 @@ pub(super) fn backend_tag(backend: Backend) -> u8 {
     match backend {
         Backend::Hashmap => 0,
         Backend::Paged => 1,
+        Backend::Own(_) => OWN,
+    }
+}
+
+pub(super) fn layout_tag(layout: Layout) -> u8 {
+    match layout {
+        Layout::Hashed => 0,
+        Layout::Ordered => 1,
     }
 }
 
@@ -125,6 +139,15 @@ impl Body {
         self.out.blob(&state.key.encode()?);
         self.out.blob(&state.value.encode()?);
         self.out.u8(backend_tag(state.backend));
+        if let Backend::Own(name) = &state.backend {
+            self.out.text(name.as_str());
+        }
+        self.out.u8(layout_tag(state.layout));
+        self.out.u8(u8::from(state.ttl));
+        self.out.u8(u8::from(state.namespace.is_some()));
+        if let Some(namespace) = &state.namespace {
+            self.out.blob(&namespace.encode()?);
+        }
         Ok(())
     }
 

@@ -1,13 +1,15 @@
 //! Bytes to metadata, checked: whatever the bytes are, the answer is metadata whose parts fit together, or an error
 //! that names the field (ER-06). No part is believed because a checksum is right.
 
-use super::encode::{FILE, INLINE, KIND, backend_tag, kind_tag, redistribution_tag, state_kind_tag};
+use super::encode::{
+    FILE, INLINE, KIND, OWN, backend_tag, kind_tag, layout_tag, redistribution_tag, state_kind_tag,
+};
 use super::{
     FileEntry, GroupRange, Handle, KeyedHandle, LineCounters, ListHandle, Metadata, OperatorState,
     SHARED_FILE, SnapshotKind, SubtaskState,
 };
 use crate::codec::Cursor;
-use crate::descriptor::{Backend, ListDescriptor, StateDescriptor, StateKind};
+use crate::descriptor::{Backend, BackendName, Layout, ListDescriptor, StateDescriptor, StateKind};
 use crate::error::FormatError;
 use crate::frame;
 use crate::job_id::JobId;
@@ -148,14 +150,41 @@ fn schema(c: &mut Cursor<'_>, field: &'static str) -> Result<Schema> {
 
 fn state(c: &mut Cursor<'_>, version: u32) -> Result<StateDescriptor> {
     let name = c.text("state name")?.to_owned();
-    let kinds = [StateKind::Value, StateKind::Reducing, StateKind::Aggregating];
-    let kind = tagged(c, "state kind", &kinds, state_kind_tag)?;
+    let kind = tagged(c, "state kind", &StateKind::ALL, state_kind_tag)?;
     let (key, value) = (schema(c, "key type")?, schema(c, "value type")?);
     let backend = match version {
         1 => Backend::Hashmap,
-        _ => tagged(c, "backend", &[Backend::Hashmap, Backend::Paged], backend_tag)?,
+        _ => backend(c, version)?,
     };
-    Ok(StateDescriptor { name, kind, key, value, backend })
+    let mut state = StateDescriptor {
+        name,
+        kind,
+        key,
+        value,
+        namespace: None,
+        ttl: false,
+        layout: Layout::Hashed,
+        backend,
+    };
+    if version > 2 {
+        state.layout = tagged(c, "state layout", &[Layout::Hashed, Layout::Ordered], layout_tag)?;
+        state.ttl = c.bool("ttl")?;
+        state.namespace = if c.bool("namespace")? { Some(schema(c, "namespace type")?) } else { None };
+    }
+    Ok(state)
+}
+
+fn backend(c: &mut Cursor<'_>, version: u32) -> Result<Backend> {
+    match c.u8("backend")? {
+        OWN if version > 2 => {
+            let name = BackendName::new(c.text("name of a backend")?);
+            name.map(Backend::Own).ok_or_else(|| c.bad("name of a backend", "it cannot be one"))
+        }
+        tag => [Backend::Hashmap, Backend::Paged]
+            .into_iter()
+            .find(|&one| backend_tag(one) == tag)
+            .ok_or_else(|| c.bad("backend", "no such kind")),
+    }
 }
 
 fn list(c: &mut Cursor<'_>) -> Result<ListDescriptor> {
@@ -169,7 +198,7 @@ fn subtask(c: &mut Cursor<'_>, shape: &Shape<'_>) -> Result<SubtaskState> {
     let finished = c.bool("finished")?;
     let keyed = c.many(KEYED_HANDLE, "keyed handles", |c| keyed_handle(c, shape))?;
     // A chain of changes has several, in its order.
-    let chained = |state: u16| shape.states[usize::from(state)].backend == Backend::Paged;
+    let chained = |state: u16| shape.states[usize::from(state)].backend != Backend::Hashmap;
     if !keyed.is_sorted_by(|a, b| a.state < b.state || (a.state == b.state && chained(a.state))) {
         return Err(c.bad("keyed handles", "their states do not ascend"));
     }

@@ -1,11 +1,11 @@
 //! Encoding and checked parsing of `_metadata` (CS-05, ER-06, MS-073).
 
 use super::*;
-use crate::descriptor::Backend;
+use crate::descriptor::{Backend, BackendName, Layout, StateKind};
 use crate::error::FormatError;
 use crate::frame;
 use crate::key_group::Parallelism;
-use crate::testing::{sample, schema, two_groups};
+use crate::testing::{sample, schema, two_groups, value_state};
 use proptest::prelude::*;
 
 /// Rebuilds the frame around a changed body, so that only the body's own checks are left.
@@ -53,7 +53,7 @@ fn what_was_encoded_is_parsed() {
 #[test]
 fn the_layout_is_the_documented_one() {
     let bytes = sample().encode().unwrap();
-    assert_eq!(&bytes[..12], b"MILLMETA\x02\0\0\0");
+    assert_eq!(&bytes[..12], b"MILLMETA\x03\0\0\0");
     let body = &bytes[24..];
     assert_eq!(body[..8], 7u64.to_le_bytes(), "checkpoint");
     assert_eq!(body[8], 0, "kind");
@@ -310,12 +310,22 @@ proptest! {
 /// The bytes that stand for kinds are those of `docs/format.md`.
 #[test]
 fn kinds_have_the_documented_numbers() {
-    use crate::descriptor::StateKind;
     use millstream_io::source::Redistribution;
     assert_eq!([SnapshotKind::Checkpoint, SnapshotKind::Final].map(encode::kind_tag), [0, 1]);
-    let states = [StateKind::Value, StateKind::Reducing, StateKind::Aggregating];
-    assert_eq!(states.map(encode::state_kind_tag), [0, 1, 2]);
-    assert_eq!([Backend::Hashmap, Backend::Paged].map(encode::backend_tag), [0, 1]);
+    let states = [
+        StateKind::Value,
+        StateKind::Reducing,
+        StateKind::Aggregating,
+        StateKind::List,
+        StateKind::Map,
+        StateKind::EventTimers,
+        StateKind::ProcessingTimers,
+    ];
+    assert_eq!(states.map(encode::state_kind_tag), [0, 1, 2, 3, 4, 5, 6]);
+    assert_eq!(states, StateKind::ALL);
+    let own = Backend::Own(BackendName::new("own").unwrap());
+    assert_eq!([Backend::Hashmap, Backend::Paged, own].map(encode::backend_tag), [0, 1, 2]);
+    assert_eq!([Layout::Hashed, Layout::Ordered].map(encode::layout_tag), [0, 1]);
     assert_eq!([Redistribution::EvenSplit, Redistribution::Union].map(encode::redistribution_tag), [0, 1]);
 }
 
@@ -338,12 +348,50 @@ fn chained() -> Metadata {
     all
 }
 
-/// A file as version 2 wrote it is read by every later release; and while 2 is current, it is what is written.
+/// A file as version 2 wrote it is read by every later release.
 #[test]
-fn format_v2_is_still_read_and_written() {
+fn format_v2_is_still_read() {
     let fixture = include_bytes!("../../tests/fixtures/format-v2/_metadata");
     assert_eq!(Metadata::parse(fixture), Ok(chained()));
-    assert_eq!(chained().encode().as_deref(), Ok(&fixture[..]));
+}
+
+/// The same, with states of other kinds beside.
+fn of_all_kinds() -> Metadata {
+    let mut all = chained();
+    let own = Backend::Own(BackendName::new("shelf").unwrap());
+    let states = &mut all.operators[1].states;
+    for (n, &kind) in StateKind::ALL.iter().enumerate() {
+        states.push(StateDescriptor {
+            kind,
+            namespace: (n % 2 == 0).then(|| schema("i32")),
+            ttl: n % 3 == 0,
+            layout: Layout::Ordered,
+            backend: [own, Backend::Paged, Backend::Hashmap][n % 3],
+            ..value_state(&format!("state {n}"), "u64", "string")
+        });
+    }
+    all
+}
+
+/// A file as version 3 wrote it is read by every later release; and while 3 is current, it is what is written.
+#[test]
+fn format_v3_is_still_read_and_written() {
+    let fixture = include_bytes!("../../tests/fixtures/format-v3/_metadata");
+    assert_eq!(of_all_kinds().encode().as_deref(), Ok(&fixture[..]));
+    assert_eq!(Metadata::parse(fixture), Ok(of_all_kinds()));
+}
+
+/// A name that only some other reader could take for that of a backend.
+#[test]
+fn a_backend_with_an_impossible_name_is_refused() {
+    let bytes = of_all_kinds().encode().unwrap();
+    let at = bytes.windows(9).position(|bytes| bytes == b"\x05\0\0\0shelf").unwrap() - frame::HEADER;
+    for (length, name) in [(7u8, &b"hashmap"[..]), (0, b"")] {
+        let changed = resealed(&bytes, |body| {
+            body.splice(at..at + 9, [&[length, 0, 0, 0], name].concat());
+        });
+        assert_eq!(field_of(Metadata::parse(&changed)), "name of a backend");
+    }
 }
 
 /// A chain is of a state whose snapshots may be changes; any other has one part.

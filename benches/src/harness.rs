@@ -14,14 +14,16 @@ pub enum Sides {
 }
 
 /// Measures `workload` over `rounds` rounds. In every other round the limit goes first, so that neither side always
-/// finds the machine as the other left it; one round before them warms both up and is not counted.
+/// finds the machine as the other left it; one round before them warms both up and is not counted. A long workload has
+/// one round and no other.
 ///
 /// # Errors
 /// What a side reported, or that their results differ.
 pub fn measure(workload: &Workload, rounds: usize, sides: Sides) -> Result<Row, String> {
     let engine = workload.engine.filter(|_| sides == Sides::Both);
     let mut figures = Figures::default();
-    for round in 0..=rounds {
+    let rounds = if workload.long { 1..2 } else { 0..rounds + 1 };
+    for round in rounds {
         if workload.threads > 1 {
             figures.round_trips.push(pin::round_trip_ns());
         }
@@ -98,13 +100,22 @@ mod tests {
     use super::*;
     use crate::report::Better;
     use crate::workload::Outcome;
+    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
     fn side(figure: f64, sum: u64) -> Result<Outcome, String> {
         Ok(Outcome { figure, result: vec![("sum", sum)] })
     }
 
     fn workload(engine: Run, limit: Option<Run>) -> Workload {
-        Workload { name: "w", unit: "M/s", better: Better::Higher, threads: 1, engine: Some(engine), limit }
+        Workload {
+            name: "w",
+            unit: "M/s",
+            better: Better::Higher,
+            threads: 1,
+            engine: Some(engine),
+            limit,
+            long: false,
+        }
     }
 
     #[test]
@@ -119,6 +130,14 @@ mod tests {
     fn an_absolute_row_has_no_limit_and_no_ratio() {
         let row = measure(&workload(|| side(3.0, 1), None), 2, Sides::Both).unwrap();
         assert_eq!((row.engine, row.limit, row.ratio, row.spread), (Some(3.0), None, None, [3.0, 3.0]));
+    }
+
+    #[test]
+    fn a_long_workload_is_run_once() {
+        static RUNS: AtomicUsize = AtomicUsize::new(0);
+        let once = || side(RUNS.fetch_add(1, Relaxed) as f64, 1);
+        let row = measure(&Workload { long: true, ..workload(once, None) }, 5, Sides::Both).unwrap();
+        assert_eq!((RUNS.load(Relaxed), row.engine), (1, Some(0.0)));
     }
 
     #[test]

@@ -7,6 +7,7 @@
     reason = "benchmarks measure the real clock, real threads and real files"
 )]
 
+pub mod catalogue;
 pub mod engine;
 pub mod harness;
 pub mod input;

@@ -1,19 +1,33 @@
-//! `keyed-sum` on the engine, with and without checkpoints.
+//! `keyed-sum` on the engine, with either backend, with and without checkpoints.
 
 use super::fold::Fold;
 use crate::input::{Keyed, THREADS, Timed, mix};
 use crate::workload::Outcome;
 use millstream::Env;
+use millstream::config::StateBackend;
 use millstream::connector::Generator;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Sums values per key; exactly-once checkpoints to files every `checkpoints`, if any.
+/// Sums values per key in tables (ruling 18); exactly-once checkpoints to files every `checkpoints`, if any.
 ///
 /// # Errors
 /// The job's, or too few checkpoints to speak of.
 pub fn run(input: Keyed, checkpoints: Option<Duration>) -> Result<Outcome, String> {
+    sum(input, StateBackend::Hashmap, checkpoints)
+}
+
+/// The same in pages.
+///
+/// # Errors
+/// The job's, or too few checkpoints to speak of.
+pub fn paged(input: Keyed, checkpoints: Option<Duration>) -> Result<Outcome, String> {
+    sum(input, StateBackend::Paged, checkpoints)
+}
+
+fn sum(input: Keyed, backend: StateBackend, checkpoints: Option<Duration>) -> Result<Outcome, String> {
     let env = Env::new();
+    env.configure(|settings| settings.state.backend = backend);
     let directory = super::checkpoint_directory(&env, checkpoints)?;
     let timed = Arc::new(Timed::default());
     let total = Fold::<(u64, u64), _>::new(|sums, (key, sum)| {

@@ -290,12 +290,10 @@ where
     fn signal(&mut self, signal: &mut Signal<'_>) -> Result<(), Error> {
         match signal {
             Signal::Open(restored) => self.restore(restored)?,
-            Signal::Drain(budget, done) => **done &= self.state.drain(*budget),
-            Signal::Collect(parts) => {
-                parts.keyed(self.id, STATE, self.state.take_snapshot());
-            }
+            Signal::Drain(draining) => draining.state(self.id, STATE, &mut self.state),
+            Signal::Collect(parts) => parts.collect(self.id, STATE, &mut self.state),
             Signal::ForgetBase => self.state.forget_base(),
-            Signal::Abandon => self.state.abandon(),
+            Signal::Abandon(left) => **left |= !self.state.abandon(),
             _ => {}
         }
         self.below.signal(signal)?;

@@ -7,6 +7,7 @@
 mod chain;
 mod collector;
 mod custom;
+mod draining;
 mod filter;
 mod flat_map;
 mod map;
@@ -17,6 +18,7 @@ pub use chain::{Chain, Control, Stage};
 pub use collector::Collector;
 pub(crate) use custom::OPERATOR_STATE;
 pub use custom::{Apply, Operator, OperatorContext};
+pub use draining::Draining;
 pub use filter::Filter;
 pub use flat_map::FlatMap;
 pub use map::Map;

@@ -1,14 +1,14 @@
 //! What travels along a chain besides records.
 
+use super::Draining;
 use crate::checkpoint::Barrier;
 use crate::task::Restored;
 use millstream_io::Record;
 use millstream_io::clock::Moment;
 use millstream_io::id::CheckpointId;
 use millstream_io::sink::DurableWork;
-use millstream_state::keyed::KeyedSnapshot;
 use millstream_state::snapshot::{ListSnapshot, OperatorSnapshot};
-use millstream_state::{CommitPermit, OperatorId};
+use millstream_state::{CommitPermit, OperatorId, Snapshots};
 
 /// A signal to every operator of a chain, in order with the records.
 ///
@@ -21,14 +21,15 @@ pub enum Signal<'a> {
     Barrier(Barrier, &'a mut SnapshotParts),
     /// The barrier of this checkpoint will not come: downstream must not wait for it.
     Cancel(CheckpointId),
-    /// Encode up to so many bytes of frozen keyed state; clears the flag when some is left.
-    Drain(usize, &'a mut bool),
-    /// Frozen keyed state is drained: hand it over.
+    /// Encode some more of the frozen keyed state: [`Draining::state`] for each.
+    Drain(&'a mut Draining),
+    /// Frozen keyed state is drained: hand it over, by [`SnapshotParts::collect`] for each.
     Collect(&'a mut SnapshotParts),
     /// The next snapshot has to be one of everything.
     ForgetBase,
-    /// The snapshot being drained is of no use any more.
-    Abandon,
+    /// The checkpoint whose snapshot is being drained was aborted; sets the flag when some of it has to be written all the
+    /// same, because later ones build on it.
+    Abandon(&'a mut bool),
     /// A checkpoint is complete and durable: commit.
     Complete(CommitPermit),
     /// A checkpoint will never complete.
@@ -69,9 +70,11 @@ impl SnapshotParts {
         self.of(operator).lists.push(list);
     }
 
-    /// Adds drained keyed state of an operator, by the index of the state in it.
-    pub(crate) fn keyed(&mut self, operator: OperatorId, state: u16, snapshot: KeyedSnapshot) {
-        self.of(operator).keyed.push((state, snapshot));
+    /// Adds a drained keyed state of an operator, which is that of this index in it; one that was forgotten has nothing.
+    pub(crate) fn collect(&mut self, operator: OperatorId, index: u16, state: &mut impl Snapshots) {
+        if state.is_frozen() {
+            self.of(operator).keyed.push((index, state.take_snapshot()));
+        }
     }
 
     fn of(&mut self, id: OperatorId) -> &mut OperatorSnapshot {

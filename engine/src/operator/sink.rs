@@ -116,7 +116,7 @@ impl<K: Sink> Control for SinkStage<K> {
             | Signal::Drain(..)
             | Signal::Collect(_)
             | Signal::ForgetBase
-            | Signal::Abandon => {}
+            | Signal::Abandon(_) => {}
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::snapshot::{Pending, SnapshotWriter};
 use super::{Fault, TaskSettings};
 use crate::checkpoint::{AckMetrics, Barrier, CheckpointFailure};
 use crate::error::Error;
-use crate::operator::{Control, Signal, SnapshotParts};
+use crate::operator::{Control, Draining, Signal, SnapshotParts};
 use crossbeam_channel::Receiver;
 use millstream_io::clock::{Clock, Moment};
 use millstream_io::id::CheckpointId;
@@ -138,9 +138,9 @@ impl Core {
     /// Encodes some frozen state; when all is encoded, hands the snapshot to the background. Did it do anything?
     pub(crate) fn drain(&mut self, budget: usize, chain: &mut impl Control) -> Result<bool, Error> {
         let Some(pending) = &mut self.pending else { return Ok(false) };
-        let mut done = true;
-        chain.signal(&mut Signal::Drain(budget, &mut done))?;
-        if done {
+        let mut draining = Draining::new(budget);
+        chain.signal(&mut Signal::Drain(&mut draining))?;
+        if draining.is_complete() {
             chain.signal(&mut Signal::Collect(&mut pending.parts))?;
             if let Some(pending) = self.pending.take() {
                 self.writer.write(pending, &self.reporter);
@@ -201,9 +201,13 @@ impl Core {
 
     /// CP-16: stop what is under way for it, tell the operators once, go on if this was the last one before a stop.
     fn aborted(&mut self, id: CheckpointId, chain: &mut impl Control) -> Result<(), Error> {
-        if self.pending.as_ref().is_some_and(|pending| pending.barrier.id == id) {
-            chain.signal(&mut Signal::Abandon)?;
-            self.pending = None;
+        if let Some(mut pending) = self.pending.take_if(|pending| pending.barrier.id == id) {
+            let mut left = false;
+            chain.signal(&mut Signal::Abandon(&mut left))?;
+            if left {
+                pending.aborted();
+                self.pending = Some(pending);
+            }
         }
         self.writer.cancel(id);
         chain.signal(&mut Signal::Aborted(id))?;

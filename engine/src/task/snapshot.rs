@@ -31,6 +31,16 @@ pub(crate) struct Pending {
     metrics: AckMetrics,
     counters: LineCounters,
     ended: bool,
+    /// Set once the checkpoint is aborted: then only what later ones build on is written.
+    unwanted: Arc<AtomicBool>,
+}
+
+impl Pending {
+    /// The checkpoint was aborted.
+    pub(crate) fn aborted(&mut self) {
+        self.unwanted.store(true, Ordering::Relaxed);
+        self.parts = SnapshotParts::default();
+    }
 }
 
 /// Writes a subtask's snapshots in the background.
@@ -69,17 +79,15 @@ impl SnapshotWriter {
             records_late: self.counters.records_late.get(),
             records_rejected: self.counters.records_rejected.get(),
         };
-        Pending { barrier, parts, metrics, counters, ended }
+        Pending { barrier, parts, metrics, counters, ended, unwanted: Arc::default() }
     }
 
     /// Starts writing.
     pub(crate) fn write(&mut self, pending: Pending, reporter: &Reporter) {
         let id = pending.barrier.id;
-        let unwanted = Arc::new(AtomicBool::new(false));
-        self.under_way.push((id, unwanted.clone()));
+        self.under_way.push((id, pending.unwanted.clone()));
         let job = Write {
             pending,
-            unwanted,
             name: self.name.clone(),
             storage: self.storage.clone(),
             clock: self.clock.clone(),
@@ -118,7 +126,6 @@ impl SnapshotWriter {
 /// The background part of one snapshot.
 struct Write {
     pending: Pending,
-    unwanted: Arc<AtomicBool>,
     name: String,
     storage: Arc<dyn Storage>,
     clock: Arc<dyn Clock>,
@@ -134,7 +141,7 @@ impl Write {
     /// Writes, and reports once those before it have been written. Of an aborted checkpoint, whose directory the coordinator
     /// removes, only what later ones build on, and reports nothing.
     fn run(mut self) {
-        let unwanted = self.unwanted.load(Ordering::Relaxed);
+        let unwanted = self.pending.unwanted.load(Ordering::Relaxed);
         let begun = self.clock.now();
         let parts = std::mem::take(&mut self.pending.parts);
         let mut operators = parts.operators;

@@ -32,6 +32,10 @@ impl Freeze {
         self.draining
     }
 
+    pub fn is_under_way(&self) -> bool {
+        self.draining || self.complete
+    }
+
     pub fn take(&mut self) {
         assert!(self.complete, "a snapshot is taken once its drain is complete");
         self.complete = false;
@@ -51,13 +55,16 @@ impl Kept {
 
 impl<K: Key, H: Head<K>, V: Record + Default> Table<K, H, V> {
     pub fn freeze(&mut self) {
-        let idle = !self.freeze.draining && !self.freeze.complete;
-        assert!(idle, "a snapshot is taken or abandoned before the next freeze");
+        assert!(!self.is_frozen(), "a snapshot is taken or abandoned before the next freeze");
         self.freeze.draining = true;
         self.freeze.mark = !self.freeze.mark;
         self.freeze.cursor = (0, 0);
         self.aside.kept = false;
         self.settle();
+    }
+
+    pub fn is_frozen(&self) -> bool {
+        self.freeze.is_under_way()
     }
 
     pub fn drain(&mut self, budget: usize) -> bool {

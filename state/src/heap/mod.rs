@@ -139,6 +139,10 @@ impl<K: Key, V: Record + Default> Snapshots for HeapState<K, V> {
         either!(self.freeze())
     }
 
+    fn is_frozen(&self) -> bool {
+        either!(self.is_frozen())
+    }
+
     fn drain(&mut self, budget: usize) -> bool {
         either!(self.drain(budget))
     }
@@ -147,8 +151,9 @@ impl<K: Key, V: Record + Default> Snapshots for HeapState<K, V> {
         either!(self.take_snapshot())
     }
 
-    fn abandon(&mut self) {
-        either!(self.abandon())
+    fn abandon(&mut self) -> bool {
+        either!(self.abandon());
+        true
     }
 
     fn restore(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError> {

@@ -10,7 +10,7 @@ mod snapshots;
 
 pub use entry::Entry;
 pub use restore::RestoreError;
-pub use snapshot::{Extent, GroupChunk, KeyedSnapshot};
+pub use snapshot::{Chunk, ChunkPart, Extent, GroupChunk, KeyedSnapshot};
 pub use snapshots::Snapshots;
 
 use millstream_io::record::{Key, Record};

@@ -52,3 +52,27 @@ pub struct GroupChunk {
     /// What the backend restores them from.
     pub bytes: Vec<u8>,
 }
+
+/// A piece of a snapshot that is handed over while the rest of the state is still being encoded: parts of key groups, one
+/// behind the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// What the snapshot is worth without others.
+    pub extent: Extent,
+    /// What the bytes are of, in their order. Groups ascend, over all chunks of a snapshot; one that is in a chunk may go on
+    /// in the next.
+    pub parts: Vec<ChunkPart>,
+    /// The bytes of all parts.
+    pub bytes: Vec<u8>,
+}
+
+/// A part of a [`Chunk`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChunkPart {
+    /// The key group.
+    pub group: KeyGroup,
+    /// How many entries the whole group had.
+    pub entries: u64,
+    /// Bytes of the part.
+    pub len: usize,
+}

@@ -1,6 +1,6 @@
 //! How keyed state of any kind gets into a snapshot and out of one.
 
-use super::{KeyedSnapshot, RestoreError};
+use super::{Chunk, KeyedSnapshot, RestoreError};
 use crate::key_group::KeyGroup;
 use crate::paged::PagedFault;
 
@@ -12,26 +12,52 @@ use crate::paged::PagedFault;
 /// [`take_snapshot`](Self::take_snapshot). One freeze at a time: a barrier that comes during a drain finishes the
 /// drain first.
 ///
+/// A large state need not have room for its snapshot: who drains it may take what is finished while the rest is still being
+/// encoded, by [`take_chunk`](Self::take_chunk) after every drain.
+///
 /// **Restoring**: [`restore`](Self::restore) each part, then [`restored`](Self::restored) once.
 pub trait Snapshots {
     /// Barrier: what a snapshot holds is the state as of now. Constant time.
     ///
     /// # Panics
-    /// When a freeze is under way whose snapshot was neither taken nor abandoned.
+    /// When a freeze is under way whose snapshot was neither taken nor forgotten.
     fn freeze(&mut self);
+
+    /// Whether something is frozen that was neither taken nor forgotten.
+    fn is_frozen(&self) -> bool;
 
     /// Encodes some more of the frozen state: about `budget` bytes of memory and snapshot. Returns whether all of it is
     /// encoded; `true` at once when nothing is frozen.
     fn drain(&mut self, budget: usize) -> bool;
 
-    /// The frozen state.
+    /// How much of the frozen state has been gone through, in bytes of memory, and how much that is in all.
+    fn drained(&self) -> (u64, u64) {
+        (0, 0)
+    }
+
+    /// The next piece of the frozen state, if there is one that nothing will come before any more: while it is drained one of
+    /// a certain size, after that also the last one. Who takes the first takes all of them, and what
+    /// [`take_snapshot`](Self::take_snapshot) returns then has no groups. A backend whose snapshots do not come in pieces has
+    /// none.
+    fn take_chunk(&mut self) -> Option<Chunk> {
+        None
+    }
+
+    /// Gives the buffer of a chunk back, to be filled again.
+    fn recycle(&mut self, buffer: Vec<u8>) {
+        drop(buffer);
+    }
+
+    /// The frozen state, but for what was taken of it in [chunks](Self::take_chunk).
     ///
     /// # Panics
     /// When nothing was frozen, or [`drain`](Self::drain) has not yet returned `true`.
     fn take_snapshot(&mut self) -> KeyedSnapshot;
 
-    /// Forgets the frozen state, because its checkpoint was aborted. Does nothing when nothing is frozen.
-    fn abandon(&mut self);
+    /// Says that the checkpoint was aborted. A frozen state that no later snapshot builds on is forgotten. One that is what
+    /// changed since the one before is a link of a chain whatever becomes of its checkpoint (ruling 14): it has to be drained
+    /// and taken as ever. Returns whether there is nothing left to do; constant time.
+    fn abandon(&mut self) -> bool;
 
     /// Adds one key group's part of a snapshot; of a chain of snapshots, in their order, from the last
     /// [base](Extent::Base) on. A group that this subtask does not own is left out without a

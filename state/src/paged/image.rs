@@ -18,57 +18,6 @@ pub(crate) const LINE_BYTES: usize = LINE;
 const MASKED: u8 = 64;
 const WHOLE: u8 = 65;
 
-/// The lines copied since the last freeze, by group.
-#[derive(Debug)]
-pub(super) struct Image {
-    groups: Vec<Group>,
-    bytes: usize,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Group {
-    bytes: Vec<u8>,
-    last: u32,
-}
-
-impl Image {
-    pub fn new(groups: usize) -> Self {
-        Self { groups: vec![Group::default(); groups], bytes: 0 }
-    }
-
-    /// Bytes of all groups.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Adds lines of a page: of `content`, its bytes, those in the mask.
-    pub fn add(&mut self, group: usize, page: u32, mut lines: u64, content: &[u8]) {
-        let group = &mut self.groups[group];
-        let before = group.bytes.len();
-        if group.bytes.is_empty() {
-            group.bytes.push(super::PAGES);
-        }
-        put_head(page, lines, &mut group.last, &mut group.bytes);
-        if lines == u64::MAX {
-            group.bytes.extend_from_slice(content);
-            lines = 0;
-        }
-        while lines != 0 {
-            group.bytes.extend_from_slice(&content[lines.trailing_zeros() as usize * LINE..][..LINE]);
-            lines &= lines - 1;
-        }
-        self.bytes += group.bytes.len() - before;
-    }
-
-    /// What was added: for each group with changes its index and bytes, which begin with the form of such parts.
-    pub fn take(&mut self) -> impl Iterator<Item = (usize, Vec<u8>)> + use<> {
-        self.bytes = 0;
-        let taken = self.groups.iter_mut().map(std::mem::take).map(|group| group.bytes);
-        let taken: Vec<_> = taken.enumerate().filter(|(_, bytes)| !bytes.is_empty()).collect();
-        taken.into_iter()
-    }
-}
-
 /// The beginning of an entry, which its lines follow; `last` is the page of the entry before.
 pub(crate) fn put_head(page: u32, lines: u64, last: &mut u32, out: &mut Vec<u8>) {
     put_varint(zigzag(page.wrapping_sub(*last).cast_signed()), out);
@@ -157,27 +106,6 @@ fn take_varint(rest: &mut &[u8]) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paged::PAGES;
-
-    /// The three forms by hand, and in any order of pages.
-    #[test]
-    fn lines_come_back_as_they_were() {
-        let content: Vec<u8> = (0..PAGE).map(|i| (i / LINE) as u8).collect();
-        let mut image = Image::new(2);
-        image.add(1, 300, 1 << 5, &content);
-        image.add(1, 7, 0b1010, &content);
-        image.add(1, u32::MAX, u64::MAX, &content);
-        let taken: Vec<_> = image.take().collect();
-        let [(1, bytes)] = &taken[..] else { panic!("{taken:?}") };
-        let (&PAGES, bytes) = bytes.split_first().unwrap() else { panic!("{bytes:?}") };
-        assert_eq!(bytes[..4], [0xd8, 0x04, 5, 5], "300 * 2 as a varint, form 5, the content of line 5");
-        assert_eq!(bytes.len(), (2 + 1 + 64) + (2 + 1 + 8 + 2 * 64) + (1 + 1 + 4096));
-        let all: Vec<_> = entries(bytes).map(Result::unwrap).collect();
-        assert_eq!(all[0], (300, 1 << 5, &[5; 64][..]));
-        assert_eq!((all[1].0, all[1].1, all[1].2[0], all[1].2[127]), (7, 0b1010, 1, 3));
-        assert_eq!(all[2], (u32::MAX, u64::MAX, &content[..]));
-        assert_eq!(image.take().count(), 0);
-    }
 
     #[test]
     fn bytes_that_are_no_entries_are_told_apart() {

@@ -5,11 +5,13 @@
 //!
 //! - `memory`: mappings that never move, by line and by byte;
 //! - `pages`: which lines are dirty, which are frozen, and the only way to change one; `image`: lines as bytes of a snapshot;
+//!   `copied`: those bytes on their way out;
 //! - `bucket`: runs of pages with a part of the keys of one key group, in two forms, `words` and `records`;
 //! - `directory`: which bucket a hash leads to;
 //! - `table`: the hot path, growth, and how pages are read back.
 
 mod bucket;
+mod copied;
 mod directory;
 mod fault;
 pub(crate) mod image;
@@ -26,7 +28,8 @@ pub use fault::PagedFault;
 use crate::heap::HeapState;
 use crate::key_group::{Grouping, KeyGroup, KeyGroupRange};
 use crate::keyed::{
-    Entry, Extent, GroupChunk, KeyedBackend, KeyedSnapshot, RestoreError, Snapshots, Visit, restore,
+    Chunk, ChunkPart, Entry, Extent, GroupChunk, KeyedBackend, KeyedSnapshot, RestoreError, Snapshots, Visit,
+    restore,
 };
 use bucket::{Records, Words};
 use millstream_io::record::{Key, Record};
@@ -85,6 +88,8 @@ pub struct PagedState<K: Key, V: Record + Default> {
     small: HeapState<K, V>,
     /// More bytes than these move it to pages.
     most: usize,
+    /// Bytes of the chunks in which a snapshot of pages is handed over.
+    chunk: usize,
     /// Whether the state is on pages.
     moved: bool,
     /// Whether it has something that pages do not take, and so never moves there again.
@@ -136,6 +141,7 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
         Ok(Self {
             small: HeapState::new(range, max_parallelism),
             most: SMALL,
+            chunk: copied::CHUNK,
             moved: false,
             pinned: false,
             visiting: false,
@@ -157,6 +163,15 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
         Self { most, ..self }
     }
 
+    /// The same, whose snapshots are handed over in chunks of about so many bytes once they are that large (256 KiB unless it
+    /// is said otherwise).
+    #[must_use]
+    pub fn chunks_of(mut self, bytes: usize) -> Self {
+        self.chunk = bytes;
+        table!(self.pages.pieces_of(bytes));
+        self
+    }
+
     /// A key is new among few: is it one too many?
     #[cold]
     #[inline(never)]
@@ -171,6 +186,7 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
         let grouping = table!(self.grouping());
         self.words = Table::new(self.range, grouping, Words::suits::<K, V>())?;
         self.records = Table::new(self.range, grouping, !Words::suits::<K, V>())?;
+        table!(self.pages.pieces_of(self.chunk));
         Ok(())
     }
 
@@ -245,13 +261,29 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
         } else {
             self.records.pages.take_image().map(chunk).collect()
         };
-        let based = std::mem::replace(&mut self.based, true);
-        KeyedSnapshot { extent: if based { Extent::Changes } else { Extent::Base }, groups }
+        let extent = self.extent();
+        self.based = true;
+        KeyedSnapshot { extent, groups }
+    }
+
+    /// What the snapshot of the pages is worth.
+    fn extent(&self) -> Extent {
+        if self.based { Extent::Changes } else { Extent::Base }
     }
 
     fn index(&self, group: KeyGroup) -> usize {
         usize::from(group.0 - self.range.start().0)
     }
+}
+
+/// All groups of a snapshot as one chunk, if there are any.
+fn take_as_chunk(snapshot: &mut KeyedSnapshot) -> Option<Chunk> {
+    let (mut parts, mut bytes) = (Vec::new(), Vec::new());
+    for GroupChunk { group, entries, bytes: part } in snapshot.groups.drain(..) {
+        parts.push(ChunkPart { group, entries, len: part.len() });
+        bytes.extend(part);
+    }
+    (!parts.is_empty()).then_some(Chunk { extent: snapshot.extent, parts, bytes })
 }
 
 /// The snapshot of a small state as one of this backend.
@@ -367,6 +399,10 @@ impl<K: Key, V: Record + Default> Snapshots for PagedState<K, V> {
         }
     }
 
+    fn is_frozen(&self) -> bool {
+        self.freeze != Freeze::Idle
+    }
+
     fn drain(&mut self, budget: usize) -> bool {
         if self.freeze != Freeze::Draining {
             return true;
@@ -380,6 +416,39 @@ impl<K: Key, V: Record + Default> Snapshots for PagedState<K, V> {
             self.freeze = Freeze::Complete;
         }
         done
+    }
+
+    fn drained(&self) -> (u64, u64) {
+        match (self.freeze, &self.parting, self.moved) {
+            (Freeze::Draining, None, true) => table!(self.pages.drained()),
+            // A small state is all at once, or nearly.
+            _ => (0, 0),
+        }
+    }
+
+    fn take_chunk(&mut self) -> Option<Chunk> {
+        if self.freeze == Freeze::Idle {
+            return None;
+        }
+        if let Some(parting) = &mut self.parting {
+            return (parting.extent != Extent::Whole).then(|| take_as_chunk(parting)).flatten();
+        }
+        if !self.moved {
+            return None;
+        }
+        let piece = table!(self.pages.take_piece())?;
+        let start = self.range.start().0;
+        let part = |(index, len): (usize, usize)| ChunkPart {
+            group: KeyGroup(start + index as u16),
+            entries: self.counts[index],
+            len,
+        };
+        let parts = piece.parts.into_iter().map(part).collect();
+        Some(Chunk { extent: self.extent(), parts, bytes: piece.bytes })
+    }
+
+    fn recycle(&mut self, buffer: Vec<u8>) {
+        table!(self.pages.recycle(buffer));
     }
 
     fn take_snapshot(&mut self) -> KeyedSnapshot {
@@ -398,16 +467,16 @@ impl<K: Key, V: Record + Default> Snapshots for PagedState<K, V> {
         self.image()
     }
 
-    fn abandon(&mut self) {
-        if std::mem::replace(&mut self.freeze, Freeze::Idle) == Freeze::Idle || self.parting.take().is_some()
-        {
-            return;
+    fn abandon(&mut self) -> bool {
+        let chained = match &self.parting {
+            Some(parting) => parting.extent != Extent::Whole,
+            None => self.moved,
+        };
+        if self.freeze == Freeze::Idle || chained {
+            return self.freeze == Freeze::Idle;
         }
-        if self.moved {
-            table!(self.pages.abandon());
-        } else {
-            self.small.abandon();
-        }
+        self.freeze = Freeze::Idle;
+        self.parting.take().is_some() || self.small.abandon()
     }
 
     fn restore(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError> {

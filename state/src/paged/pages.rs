@@ -2,7 +2,8 @@
 //!
 //! Each page has two masks of 64 bits, one bit a line, one mask for each parity of the epoch. [`Pages::freeze`] turns the
 //! parity around: the mask that was written to becomes the frozen set, the other one, empty, takes over. The owner then
-//! copies the frozen lines out in small steps; a line that is about to change before its turn is copied just before. So
+//! copies the frozen lines out in small steps; a line that is about to change before its turn is copied just before. What
+//! was frozen is copied whatever becomes of its checkpoint: it is a link of a chain. So
 //!
 //! 1. outside a drain every mask of the other parity is zero;
 //! 2. a line's bit is set before the line differs from what it held at the last barrier (except in pages that are given back:
@@ -12,7 +13,7 @@
 //! All three hold because [`Pages::write`], [`Pages::replace`] and [`Pages::line_mut`] are the only ways to change bytes.
 //! No other thread touches any of it.
 
-use super::image::Image;
+use super::copied::{Copied, Piece};
 use super::memory::{LINE, Line, Memory, PAGE, PAGE_LINES, SEGMENT_PAGES};
 use millstream_io::prefetch::{prefetch_address, prefetch_index};
 use std::io;
@@ -54,7 +55,9 @@ pub(super) struct Pages {
     draining: bool,
     /// Where the drain goes on: group and segment of it.
     cursor: (usize, usize),
-    image: Image,
+    /// Segments that the drain has gone through.
+    passed: usize,
+    copied: Copied,
 }
 
 impl Pages {
@@ -73,7 +76,8 @@ impl Pages {
             parity: 0,
             draining: false,
             cursor: (0, 0),
-            image: Image::new(groups),
+            passed: 0,
+            copied: Copied::new(groups),
         };
         pages.add_segment(NO_GROUP, 0)?;
         Ok(pages)
@@ -181,7 +185,7 @@ impl Pages {
     fn copy_out(&mut self, page: usize, lines: u64) {
         let segment = &self.segments[page / SEGMENT_PAGES];
         let local = segment.ordinal as usize * SEGMENT_PAGES + page % SEGMENT_PAGES;
-        self.image.add(segment.group as usize, local as u32, lines, self.memory.bytes(page * PAGE, PAGE));
+        self.copied.add(segment.group as usize, local as u32, lines, self.memory.bytes(page * PAGE, PAGE));
     }
 
     /// Barrier: the dirty lines are frozen as they are. Constant time.
@@ -190,6 +194,8 @@ impl Pages {
         self.parity = 1 - self.parity;
         self.draining = true;
         self.cursor = (0, 0);
+        self.passed = 0;
+        self.copied.begin();
     }
 
     /// Copies frozen lines of about so many bytes. Returns whether all are copied.
@@ -197,63 +203,92 @@ impl Pages {
         if !self.draining {
             return true;
         }
-        let frozen = 1 - self.parity;
         let mut left = budget;
         let (mut group, mut nth) = self.cursor;
-        while let Some(segments) = self.groups.get(group) {
-            let Some(&segment) = segments.get(nth) else {
+        while group < self.groups.len() {
+            let Some(&segment) = self.groups[group].get(nth) else {
                 (group, nth) = (group + 1, 0);
+                self.copied.next_turn();
                 continue;
             };
             if left == 0 {
                 self.cursor = (group, nth);
                 return false;
             }
-            let before = self.image.bytes();
-            let mut dirty = std::mem::take(&mut self.segments[segment as usize].dirty[frozen]);
-            while dirty != 0 {
-                let page = segment as usize * SEGMENT_PAGES + dirty.trailing_zeros() as usize;
-                dirty &= dirty - 1;
-                let lines = std::mem::take(&mut self.masks[page][frozen]);
-                if lines != 0 {
-                    self.copy_out(page, lines);
-                }
-            }
+            self.ask_ahead(group, nth);
+            left = left.saturating_sub(self.drain_segment(segment as usize) + LINE);
             nth += 1;
-            left = left.saturating_sub(self.image.bytes() - before + LINE);
+            self.passed += 1;
         }
         self.draining = false;
+        self.copied.finish();
         true
     }
 
-    /// What was copied since the freeze: for each group with changes its index and bytes.
-    pub fn take_image(&mut self) -> impl Iterator<Item = (usize, Vec<u8>)> {
-        self.image.take()
+    /// Copies the frozen lines of a segment. Returns how many bytes these became.
+    fn drain_segment(&mut self, segment: usize) -> usize {
+        let (before, frozen) = (self.copied.bytes(), 1 - self.parity);
+        let mut dirty = std::mem::take(&mut self.segments[segment].dirty[frozen]);
+        while dirty != 0 {
+            let page = segment * SEGMENT_PAGES + dirty.trailing_zeros() as usize;
+            dirty &= dirty - 1;
+            let lines = std::mem::take(&mut self.masks[page][frozen]);
+            if lines != 0 {
+                self.copy_out(page, lines);
+            }
+        }
+        self.copied.bytes() - before
     }
 
-    /// Forgets the snapshot under way: all its lines are changes that the next one has to have.
-    pub fn abandon(&mut self) {
-        let (parity, frozen) = (self.parity, 1 - self.parity);
-        for (group, bytes) in self.image.take() {
-            let entries = super::image::entries(&bytes[1..])
-                .map(|entry| entry.expect("what was written is well-formed"));
-            for (local, lines, _) in entries {
-                let (ordinal, page) = (local as usize / SEGMENT_PAGES, local as usize % SEGMENT_PAGES);
-                let segment = self.groups[group][ordinal] as usize;
-                self.masks[segment * SEGMENT_PAGES + page][parity] |= lines;
-                self.segments[segment].dirty[parity] |= 1 << page;
+    /// Asks the memory for what the drain will come to soon: for the lines of the next segment, and for what says which
+    /// these are of one some way behind it.
+    fn ask_ahead(&self, group: usize, nth: usize) {
+        const FAR: usize = 6;
+        let frozen = 1 - self.parity;
+        let segments = &self.groups[group];
+        if let Some(&far) = segments.get(nth + FAR) {
+            prefetch_index(&self.segments, far as usize);
+            for page in (0..SEGMENT_PAGES).step_by(4) {
+                prefetch_index(&self.masks, far as usize * SEGMENT_PAGES + page);
             }
         }
-        if std::mem::take(&mut self.draining) {
-            for segment in &mut self.segments {
-                let dirty = std::mem::take(&mut segment.dirty[frozen]);
-                segment.dirty[parity] |= dirty;
-            }
-            for masks in &mut self.masks {
-                let lines = std::mem::take(&mut masks[frozen]);
-                masks[parity] |= lines;
+        let Some(&next) = segments.get(nth + 1) else { return };
+        let mut dirty = self.segments[next as usize].dirty[frozen];
+        while dirty != 0 {
+            let page = next as usize * SEGMENT_PAGES + dirty.trailing_zeros() as usize;
+            dirty &= dirty - 1;
+            let mut lines = self.masks[page][frozen];
+            while lines != 0 {
+                self.prefetch(page * PAGE_LINES + lines.trailing_zeros() as usize);
+                lines &= lines - 1;
             }
         }
+    }
+
+    /// How many bytes of pages the drain has gone through, and of how many.
+    pub fn drained(&self) -> (u64, u64) {
+        let bytes = |segments: usize| (segments * SEGMENT_PAGES * PAGE) as u64;
+        (bytes(if self.draining { self.passed } else { self.segments.len() }), bytes(self.segments.len()))
+    }
+
+    /// What was copied since the freeze and is not to be taken otherwise: for each group with changes its index and bytes.
+    pub fn take_image(&mut self) -> impl Iterator<Item = (usize, Vec<u8>)> + use<> {
+        self.copied.take_groups().into_iter()
+    }
+
+    /// What was copied, piece by piece: see [`Copied`].
+    pub fn take_piece(&mut self) -> Option<Piece> {
+        self.copied.take()
+    }
+
+    /// Takes the buffer of a piece back.
+    pub fn recycle(&mut self, buffer: Vec<u8>) {
+        self.copied.recycle(buffer);
+    }
+
+    /// Pieces are to have so many bytes.
+    pub fn pieces_of(&mut self, bytes: usize) {
+        self.copied.chunks_of(bytes);
     }
 
     /// Has the next snapshot be one of everything, because one before it was lost.

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::keyed::batch::{Rows, for_batch};
-use crate::keyed::{Entry, Extent, Visit};
+use crate::keyed::{Chunk, Entry, Extent, GroupChunk, Visit};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -55,12 +55,26 @@ struct Pair<K, V, B> {
     chain: Vec<KeyedSnapshot>,
     /// The model as of a freeze that is under way.
     frozen: Option<Model>,
+    /// What was taken of it, if it is taken in chunks.
+    chunks: Option<Vec<Chunk>>,
     of: PhantomData<(K, V)>,
 }
 
 impl<K: Sample + Key, V: Sample + Default, B: Made<K, V>> Pair<K, V, B> {
-    fn new() -> Self {
-        Self { state: B::whole(), model: Model::new(), chain: Vec::new(), frozen: None, of: PhantomData }
+    fn new(chunked: bool) -> Self {
+        let (state, model, chunks) = (B::whole(), Model::new(), chunked.then(Vec::new));
+        Self { state, model, chain: Vec::new(), frozen: None, chunks, of: PhantomData }
+    }
+
+    fn drain(&mut self, budget: usize) -> bool {
+        let complete = self.state.drain(budget);
+        if let Some(chunks) = &mut self.chunks {
+            while let Some(chunk) = self.state.take_chunk() {
+                self.state.recycle(chunk.bytes.clone());
+                chunks.push(chunk);
+            }
+        }
+        complete
     }
 
     fn put(&mut self, key: u64, value: u64) {
@@ -98,8 +112,9 @@ impl<K: Sample + Key, V: Sample + Default, B: Made<K, V>> Pair<K, V, B> {
 
     fn finish(&mut self) {
         if let Some(frozen) = self.frozen.take() {
-            while !self.state.drain(1000) {}
-            let snapshot = self.state.take_snapshot();
+            while !self.drain(1000) {}
+            let chunks = self.chunks.as_mut().map(std::mem::take).unwrap_or_default();
+            let snapshot = joined(&chunks, self.state.take_snapshot());
             if snapshot.extent != Extent::Changes {
                 self.chain.clear();
             }
@@ -147,13 +162,15 @@ impl<K: Sample + Key, V: Sample + Default, B: Made<K, V>> Pair<K, V, B> {
             }
             Op::Freeze => {}
             Op::Drain(budget) => {
-                let complete = self.state.drain(budget);
+                let complete = self.drain(budget);
                 assert!(complete || self.frozen.is_some());
             }
             Op::Finish => self.finish(),
             Op::Abandon => {
-                self.state.abandon();
-                self.frozen = None;
+                // What those that follow build on goes on.
+                if self.state.abandon() {
+                    self.frozen = None;
+                }
             }
             Op::Lose => {
                 if self.frozen.is_none() && self.chain.pop().is_some() {
@@ -171,6 +188,30 @@ impl<K: Sample + Key, V: Sample + Default, B: Made<K, V>> Pair<K, V, B> {
         }
         assert_eq!(self.state.len(), self.model.len());
     }
+}
+
+/// A snapshot that was taken in chunks, as one.
+fn joined(chunks: &[Chunk], rest: KeyedSnapshot) -> KeyedSnapshot {
+    assert!(chunks.is_empty() || rest.groups.is_empty(), "in chunks or as a whole");
+    let mut groups = rest.groups;
+    for chunk in chunks {
+        assert_eq!(chunk.extent, rest.extent);
+        let mut bytes = &chunk.bytes[..];
+        for part in &chunk.parts {
+            let content = bytes.split_off(..part.len).unwrap();
+            assert!(groups.last().is_none_or(|last| last.group <= part.group), "in order");
+            match groups.last_mut() {
+                Some(last) if last.group == part.group => last.bytes.extend_from_slice(content),
+                _ => groups.push(GroupChunk {
+                    group: part.group,
+                    entries: part.entries,
+                    bytes: content.to_vec(),
+                }),
+            }
+        }
+        assert!(bytes.is_empty());
+    }
+    KeyedSnapshot { groups, extent: rest.extent }
 }
 
 /// Sets each key's value.
@@ -198,8 +239,8 @@ impl<'a, K: Key, V: Record, F: Fn(usize) -> V> Rows<'a, K, V> for Sets<'a, K, V,
     }
 }
 
-fn run<K: Sample + Key, V: Sample + Default, B: Made<K, V>>(ops: &[Op]) {
-    let mut pair = Pair::<K, V, B>::new();
+fn run<K: Sample + Key, V: Sample + Default, B: Made<K, V>>(ops: &[Op], chunked: bool) {
+    let mut pair = Pair::<K, V, B>::new(chunked);
     for op in ops {
         pair.apply(op.clone());
     }
@@ -215,8 +256,9 @@ macro_rules! histories {
             $(
                 #[test]
                 fn $name(ops in ops($keys)) {
-                    run::<$key, $value, HeapState<$key, $value>>(&ops);
-                    run::<$key, $value, PagedState<$key, $value>>(&ops);
+                    run::<$key, $value, HeapState<$key, $value>>(&ops, false);
+                    run::<$key, $value, PagedState<$key, $value>>(&ops, false);
+                    run::<$key, $value, PagedState<$key, $value>>(&ops, true);
                 }
             )*
         }

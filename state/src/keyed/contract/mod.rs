@@ -33,7 +33,7 @@ impl<K: Key, V: Record + Default> Made<K, V> for HeapState<K, V> {
 impl<K: Key, V: Record + Default> Made<K, V> for PagedState<K, V> {
     fn made(range: KeyGroupRange, max: u32) -> Self {
         // So that models of some hundred keys meet both forms, and the way from one to the other.
-        Self::new(range, max).unwrap().small_up_to(640)
+        Self::new(range, max).unwrap().small_up_to(640).chunks_of(500)
     }
 }
 

@@ -106,6 +106,11 @@ impl Freeze {
         KeyedSnapshot { groups: groups.collect(), extent: Extent::Whole }
     }
 
+    /// Whether something is frozen that was neither taken nor forgotten.
+    pub fn is_under_way(&self) -> bool {
+        self.phase != Phase::Idle
+    }
+
     pub fn abandon(&mut self) {
         self.phase = Phase::Idle;
         self.image.fill(Part::default());

@@ -147,6 +147,10 @@ impl Snapshots for HeapOrdered {
         self.freeze.begin();
     }
 
+    fn is_frozen(&self) -> bool {
+        self.freeze.is_under_way()
+    }
+
     fn drain(&mut self, budget: usize) -> bool {
         self.freeze.drain(&mut self.groups, budget)
     }
@@ -155,8 +159,9 @@ impl Snapshots for HeapOrdered {
         self.freeze.take(self.range)
     }
 
-    fn abandon(&mut self) {
+    fn abandon(&mut self) -> bool {
         self.freeze.abandon();
+        true
     }
 
     fn restore(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError> {

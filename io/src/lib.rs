@@ -15,6 +15,7 @@ pub mod id;
 pub mod prefetch;
 pub mod record;
 pub mod ring;
+pub mod scratch;
 pub mod segment;
 pub mod sink;
 pub mod source;

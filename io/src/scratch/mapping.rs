@@ -1,0 +1,272 @@
+//! Addresses that are reserved at once, and what is put there piece by piece, in order.
+//!
+//! Of every range there is one [`Used`], which has the addresses that are in use, and one [`Unused`], which has all others:
+//! both may be in different threads, and nobody else has any.
+#![expect(unsafe_code, reason = "what stands at an address is beyond the compiler, ruling 17")]
+
+use crate::prefetch::HUGE_PAGE;
+use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags};
+use std::ffi::c_void;
+use std::fs::File;
+use std::io;
+use std::ops::{Deref, DerefMut};
+use std::ptr::{self, NonNull};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Reserves `most` bytes of addresses, of which none can be used yet.
+///
+/// # Errors
+/// The system does not give as many.
+pub(super) fn reserve(most: usize) -> io::Result<(Used, Unused)> {
+    let addresses = Arc::new(Addresses::new(most)?);
+    let used = Used { start: addresses.start, len: 0, addresses: addresses.clone() };
+    Ok((used, Unused { addresses, from: 0, at: 0, end: most }))
+}
+
+/// A range of addresses, until this is dropped.
+#[derive(Debug)]
+struct Addresses {
+    /// Where it was mapped.
+    mapped: NonNull<c_void>,
+    /// How much of that is still ours.
+    ours: AtomicUsize,
+    /// The first address that a huge page can begin at.
+    start: NonNull<u8>,
+}
+
+// SAFETY: these are numbers; what is at the addresses is reached by `Used` and `Unused` only.
+unsafe impl Send for Addresses {}
+// SAFETY: as above.
+unsafe impl Sync for Addresses {}
+
+impl Addresses {
+    fn new(most: usize) -> io::Result<Self> {
+        let len = most + HUGE_PAGE;
+        let flags = MapFlags::PRIVATE | MapFlags::NORESERVE;
+        // SAFETY: the system chooses addresses where nothing is.
+        let mapped = unsafe { rustix::mm::mmap_anonymous(ptr::null_mut(), len, ProtFlags::empty(), flags)? };
+        let mapped = NonNull::new(mapped).ok_or(io::ErrorKind::OutOfMemory)?;
+        let start = mapped.cast::<u8>();
+        // SAFETY: the range is longer than what is asked for by as much as this may skip.
+        let start = unsafe { start.add(start.align_offset(HUGE_PAGE)) };
+        Ok(Self { mapped, ours: AtomicUsize::new(len), start })
+    }
+}
+
+impl Drop for Addresses {
+    fn drop(&mut self) {
+        let ours = self.ours.load(Ordering::Relaxed);
+        // SAFETY: so much of the range is ours, and whoever could reach it is gone.
+        let _ = unsafe { rustix::mm::munmap(self.mapped.as_ptr(), ours) };
+    }
+}
+
+/// The beginning of a range, which can be read and written.
+#[derive(Debug)]
+pub(super) struct Used {
+    start: NonNull<u8>,
+    len: usize,
+    addresses: Arc<Addresses>,
+}
+
+// SAFETY: it has its addresses for itself, as a boxed slice has.
+unsafe impl Send for Used {}
+// SAFETY: as above.
+unsafe impl Sync for Used {}
+
+impl Used {
+    /// Takes over what was put behind.
+    ///
+    /// # Panics
+    /// When it is of another range.
+    pub fn take(&mut self, unused: &mut Unused) {
+        assert!(Arc::ptr_eq(&self.addresses, &unused.addresses) && self.len == unused.from);
+        self.len = unused.at;
+        unused.from = unused.at;
+    }
+}
+
+impl Deref for Used {
+    type Target = [u8];
+
+    #[inline(always)]
+    fn deref(&self) -> &[u8] {
+        // SAFETY: so many bytes can be read and are initialised, since memory and files begin as zeros; they are this one's.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len) }
+    }
+}
+
+impl DerefMut for Used {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and they can be written.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr(), self.len) }
+    }
+}
+
+/// The rest of a range. What is put there is taken over by its [`Used`].
+#[derive(Debug)]
+pub(super) struct Unused {
+    addresses: Arc<Addresses>,
+    /// Up to here they belong to the used ones.
+    from: usize,
+    /// Up to here there is something.
+    at: usize,
+    end: usize,
+}
+
+impl Unused {
+    /// Whether there is something that was not taken over.
+    pub fn is_prepared(&self) -> bool {
+        self.at > self.from
+    }
+
+    /// Up to where there is something.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Bytes that nothing is put at yet.
+    pub fn left(&self) -> usize {
+        self.end - self.at
+    }
+
+    /// Where the next piece comes.
+    ///
+    /// # Panics
+    /// When there are not as many bytes.
+    fn next(&self, bytes: usize) -> *mut c_void {
+        assert!(bytes <= self.left());
+        // SAFETY: within the range, as was just seen.
+        unsafe { self.addresses.start.add(self.at).as_ptr().cast() }
+    }
+
+    /// Puts memory there, of huge pages if they are wanted.
+    ///
+    /// # Errors
+    /// The system gives none; nothing has changed.
+    ///
+    /// # Panics
+    /// When there are not as many bytes left.
+    pub fn add_memory(&mut self, bytes: usize, huge: bool) -> io::Result<()> {
+        let next = self.next(bytes);
+        // SAFETY: the addresses are this one's, and nothing refers to what is there.
+        unsafe { rustix::mm::mprotect(next, bytes, MprotectFlags::READ | MprotectFlags::WRITE)? };
+        #[cfg(target_os = "linux")]
+        if huge {
+            // SAFETY: as above. It is a hint: without it lookups wait longer for the walks through the page table.
+            let _ = unsafe { rustix::mm::madvise(next, bytes, Advice::LinuxHugepage) };
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = huge;
+        self.at += bytes;
+        Ok(())
+    }
+
+    /// Puts the first bytes of a file there, which has as many, and is nobody else's.
+    ///
+    /// # Errors
+    /// The system does not do it. Nothing more can be put there then.
+    ///
+    /// # Panics
+    /// When there are not as many bytes left.
+    pub fn add_file(&mut self, bytes: usize, file: &File) -> io::Result<()> {
+        let next = self.next(bytes);
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::SHARED | MapFlags::FIXED;
+        // SAFETY: the addresses are this one's, and nothing refers to what is there. The file has no name and is in nobody
+        // else's hands: nobody changes it or makes it shorter, and its room was found before.
+        if let Err(error) = unsafe { rustix::mm::mmap(next, bytes, protection, flags, file, 0) } {
+            // Perhaps nothing is mapped here any more, and something else soon.
+            let skipped = self.addresses.start.as_ptr() as usize - self.addresses.mapped.as_ptr() as usize;
+            self.addresses.ours.store(skipped + self.at, Ordering::Relaxed);
+            self.end = self.at;
+            return Err(error.into());
+        }
+        // SAFETY: as above. It is a hint: keys have no order, and what is beside a page is not read next.
+        let _ = unsafe { rustix::mm::madvise(next, bytes, Advice::Random) };
+        self.at += bytes;
+        Ok(())
+    }
+
+    /// Has the system find the memory of what was put there last, in steps, between which others may map theirs.
+    pub fn populate(&self, bytes: usize) {
+        #[cfg(target_os = "linux")]
+        for from in (self.at.saturating_sub(bytes)..self.at).step_by(HUGE_PAGE) {
+            let from = from.max(self.from);
+            let len = HUGE_PAGE.min(self.at - from);
+            // SAFETY: the addresses are this one's, something is there, and its content stays as it is.
+            let done = unsafe {
+                let start = self.addresses.start.add(from).as_ptr().cast();
+                rustix::mm::madvise(start, len, Advice::LinuxPopulateWrite)
+            };
+            // The system is too old, or out of memory: then it is found when it is touched, if at all.
+            if done.is_err() {
+                return;
+            }
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Seek};
+
+    const PIECE: usize = 64 << 10;
+
+    #[test]
+    fn pieces_follow_each_other_and_are_taken_over_in_order() {
+        let (mut used, mut unused) = reserve(4 * PIECE).unwrap();
+        assert!(used.is_empty() && unused.left() == 4 * PIECE);
+        let start = used.as_ptr();
+        assert_eq!(start.align_offset(HUGE_PAGE), 0);
+        unused.add_memory(PIECE, false).unwrap();
+        assert!(used.is_empty());
+        used.take(&mut unused);
+        used.fill(1);
+        let mut file = tempfile::tempfile().unwrap();
+        file.set_len(2 * PIECE as u64).unwrap();
+        unused.add_file(2 * PIECE, &file).unwrap();
+        unused.add_memory(PIECE, true).unwrap();
+        unused.populate(PIECE);
+        used.take(&mut unused);
+        assert_eq!((used.as_ptr(), used.len(), unused.left()), (start, 4 * PIECE, 0));
+        assert!(used[..PIECE].iter().all(|byte| *byte == 1) && used[PIECE..].iter().all(|byte| *byte == 0));
+        used[PIECE..].fill(2);
+        let mut written = Vec::new();
+        file.rewind().unwrap();
+        file.read_to_end(&mut written).unwrap();
+        assert_eq!(written, vec![2; 2 * PIECE]);
+    }
+
+    /// What could not be put there leaves what is there alone, and ends it.
+    #[test]
+    fn a_file_that_cannot_be_mapped_is_an_error_and_nothing_more_is_put_there() {
+        let (mut used, mut unused) = reserve(4 * PIECE).unwrap();
+        unused.add_memory(PIECE, false).unwrap();
+        used.take(&mut unused);
+        used.fill(1);
+        let (pipe, _other_end) = std::io::pipe().unwrap();
+        assert!(unused.add_file(PIECE, &File::from(std::os::fd::OwnedFd::from(pipe))).is_err());
+        assert_eq!(unused.left(), 0);
+        used.take(&mut unused);
+        assert_eq!(used[..], [1; PIECE]);
+    }
+
+    #[test]
+    #[should_panic = "ptr_eq"]
+    fn another_range_is_refused() {
+        let (mut used, _) = reserve(PIECE).unwrap();
+        let (_, mut other) = reserve(PIECE).unwrap();
+        used.take(&mut other);
+    }
+
+    #[test]
+    fn more_addresses_than_there_are_is_an_error() {
+        assert!(reserve(1 << 60).is_err());
+    }
+}

@@ -1,0 +1,183 @@
+//! A range that grows: how much is prepared, when, and by whom.
+
+use super::mapping::{self, Unused, Used};
+use super::{Charge, Room, Scratch, ScratchError, Supply};
+use crate::prefetch::HUGE_PAGE;
+use parking_lot::Mutex;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+/// The first piece: what is small stays small.
+const LEAST: usize = 64 << 10;
+
+/// The largest piece.
+const MOST: usize = 64 << 20;
+
+/// A piece has this share of what there is before it.
+const SHARE: usize = 8;
+
+/// Bytes of the piece behind `at`: first small, then whole huge pages, a share of what there is.
+fn piece(at: usize) -> usize {
+    match at {
+        0 => LEAST,
+        1..HUGE_PAGE => HUGE_PAGE - at,
+        _ => (at / SHARE / HUGE_PAGE * HUGE_PAGE).clamp(HUGE_PAGE, MOST),
+    }
+}
+
+/// A range of memory that grows at its end and never moves. Fresh memory is zero.
+///
+/// Memory as far as the budget of its [`Scratch`] goes, and files beyond that. With an executor the next piece is prepared in
+/// the background while half of the last one is still unused: its memory is found and cleared, or its file made. So at
+/// most about a fifth of the range is memory that is not used yet.
+///
+/// ```
+/// use millstream_io::scratch::{Region, Supply};
+///
+/// let mut region = Region::new(1 << 30, Supply::default())?;
+/// region.reach(1000)?;
+/// region[999] = 7;
+/// region.reach(10 << 20)?;
+/// assert_eq!(region[998..1001], [0, 7, 0]);
+/// # Ok::<(), millstream_io::scratch::ScratchError>(())
+/// ```
+#[derive(Debug)]
+pub struct Region {
+    used: Used,
+    /// With the one who prepares the next piece, while that is so.
+    rest: Option<Rest>,
+    /// A piece that is to be prepared: by whoever comes first, in the background or when it is needed. Locked while that is
+    /// done.
+    ahead: Option<Arc<Mutex<Option<Rest>>>>,
+    /// Where the last piece begins.
+    last: usize,
+    supply: Supply,
+}
+
+/// What is behind the pieces in use, and what all pieces are charged for.
+#[derive(Debug)]
+struct Rest {
+    unused: Unused,
+    charges: Vec<Charge>,
+}
+
+impl Region {
+    /// A range of up to `most` bytes, none of which is in use.
+    ///
+    /// # Errors
+    /// The system does not give as many addresses.
+    pub fn new(most: usize, supply: Supply) -> Result<Self, ScratchError> {
+        let (used, unused) = mapping::reserve(most).map_err(|source| ScratchError::Memory {
+            operation: "reservation",
+            bytes: most,
+            source,
+        })?;
+        let rest = Some(Rest { unused, charges: Vec::new() });
+        Ok(Self { used, rest, ahead: None, last: 0, supply })
+    }
+
+    /// Has at least the first `len` bytes usable.
+    ///
+    /// # Errors
+    /// There is no more memory, no room for a file, or no address left. What was usable stays so, and a later call tries
+    /// again.
+    pub fn reach(&mut self, len: usize) -> Result<(), ScratchError> {
+        while self.used.len() < len {
+            self.add()?;
+        }
+        if self.rest.is_some() && len > self.last + (self.used.len() - self.last) / 2 {
+            self.begin();
+        }
+        Ok(())
+    }
+
+    fn add(&mut self) -> Result<(), ScratchError> {
+        let prepared = self.ahead.take().and_then(|ahead| ahead.lock().take());
+        let mut rest = self.rest.take().or(prepared).expect("it is here, or with the one who prepares");
+        // What was tried in the background and did not succeed is tried once more.
+        let added = if rest.unused.is_prepared() { Ok(()) } else { rest.add(&*self.supply.scratch, false) };
+        self.last = self.used.len();
+        self.used.take(&mut rest.unused);
+        self.rest = Some(rest);
+        added
+    }
+
+    /// Has the next piece prepared.
+    fn begin(&mut self) {
+        let Some(executor) = &self.supply.executor else { return };
+        // What is smaller than a huge page is soon found, and perhaps never used.
+        let Some(rest) = self.rest.take_if(|rest| rest.unused.at() >= HUGE_PAGE && rest.unused.left() > 0)
+        else {
+            return;
+        };
+        let ahead = Arc::new(Mutex::new(Some(rest)));
+        self.ahead = Some(ahead.clone());
+        let scratch = self.supply.scratch.clone();
+        executor.spawn(Box::new(move || prepare(&ahead, &*scratch)));
+    }
+}
+
+/// In the background. What fails is told when the piece is needed.
+fn prepare(ahead: &Mutex<Option<Rest>>, scratch: &dyn Scratch) {
+    if let Some(rest) = &mut *ahead.lock() {
+        let _ = rest.add(scratch, true);
+    }
+}
+
+impl Rest {
+    /// Puts the next piece there.
+    fn add(&mut self, scratch: &dyn Scratch, ahead: bool) -> Result<(), ScratchError> {
+        let at = self.unused.at();
+        let bytes = piece(at).min(self.unused.left());
+        if bytes == 0 {
+            let source = std::io::ErrorKind::OutOfMemory.into();
+            return Err(ScratchError::Memory { operation: "growth beyond all addresses", bytes: at, source });
+        }
+        if let Some(charge) = scratch.memory(bytes)
+            && self.add_memory(bytes, ahead).is_ok()
+        {
+            self.charges.push(charge);
+            return Ok(());
+        }
+        // The budget is used up, or the process may not have as much.
+        match scratch.file(bytes)? {
+            Room::Memory => self.add_memory(bytes, ahead),
+            Room::File(file) => self.unused.add_file(bytes, &file).map_err(|source| ScratchError::Memory {
+                operation: "mapping of a file",
+                bytes,
+                source,
+            }),
+        }
+    }
+
+    fn add_memory(&mut self, bytes: usize, ahead: bool) -> Result<(), ScratchError> {
+        // A state in less than a huge page is small, and one would make it large.
+        let huge = self.unused.at() >= HUGE_PAGE;
+        let added = self.unused.add_memory(bytes, huge);
+        added.map_err(|source| ScratchError::Memory { operation: "allocation", bytes, source })?;
+        if ahead {
+            self.unused.populate(bytes);
+        }
+        Ok(())
+    }
+}
+
+impl Deref for Region {
+    type Target = [u8];
+
+    /// What is usable.
+    #[inline(always)]
+    fn deref(&self) -> &[u8] {
+        &self.used
+    }
+}
+
+impl DerefMut for Region {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.used
+    }
+}
+
+#[cfg(test)]
+mod tests;

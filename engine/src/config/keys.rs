@@ -162,6 +162,8 @@ keys! {
     "state.backend.paged.small-state" = state.paged_small_state,
         "Bytes up to which the keyed state of a subtask is kept as a whole, with the paged backend: its checkpoints then have all of it.",
         "at most 64mb" => |v| *v <= ByteSize::mb(64);
+    "state.backend.paged.memory" = state.paged_memory,
+        "Memory that pages of keyed state take, in all subtasks of the process together; pages beyond it are in files below `task.local-dir`, which the system writes and reads as it needs. By default half of the machine's memory: less where the process may not have as much.";
     "restart-strategy.type" ["restart-strategy"] = restart.kind,
         "What decides about a restart after a failure; auto is exponential-delay with checkpointing and none without.";
     "restart-strategy.fixed-delay.attempts" = restart.fixed_delay.attempts,
@@ -215,6 +217,8 @@ keys! {
         "What a thread does that finds nothing to do.";
     "task.pinning" = task.pinning,
         "Whether a thread stays on one core.";
+    "task.local-dir" = task.local_dir,
+        "Directory of files that need not outlive the process, such as state that has no place in memory; made when the first one is. They have no names: nothing is left of them when the process ends or is killed. By default the system's temporary directory.";
     "web.checkpoints.history" = checkpointing.history,
         "Checkpoints that the history remembers.",
         "from 1 to 10000" => |v| (1..=10_000).contains(v);
@@ -234,7 +238,6 @@ pub(super) static NOT_YET: &[&str] = &[
     "execution.checkpointing.incremental",
     "state.backend.incremental",
     "execution.checkpointing.local-backup.",
-    "task.local-dir",
     "execution.state-recovery.from-local",
     "state.backend.local-recovery",
     "taskmanager.state.local.root-dirs",
@@ -247,7 +250,6 @@ pub(super) static NOT_YET: &[&str] = &[
     "execution.checkpointing.recover-without-channel-state.checkpoint-id",
     "state.backend.async",
     "state.backend.rocksdb.",
-    "state.backend.paged.memory",
     "state.backend.changelog.",
     "state.changelog.",
     "jobmanager.execution.failover-strategy",

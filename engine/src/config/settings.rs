@@ -111,11 +111,13 @@ pub struct State {
     pub backend: StateBackend,
     /// Bytes up to which the keyed state of a subtask is not divided into pages.
     pub paged_small_state: ByteSize,
+    /// Memory of all pages in the process; `None`: half of the machine's (ruling 24).
+    pub paged_memory: Option<ByteSize>,
 }
 
 impl Default for State {
     fn default() -> Self {
-        Self { backend: StateBackend::Hashmap, paged_small_state: ByteSize(SMALL as u64) }
+        Self { backend: StateBackend::Hashmap, paged_small_state: ByteSize(SMALL as u64), paged_memory: None }
     }
 }
 
@@ -234,11 +236,18 @@ pub struct Task {
     pub wait_strategy: WaitStrategy,
     /// Whether a thread stays on one core.
     pub pinning: bool,
+    /// Directory of files that need not outlive the process; `None`: the system's temporary directory (ruling 24).
+    pub local_dir: Option<PathBuf>,
 }
 
 impl Default for Task {
     fn default() -> Self {
-        Self { threads: TaskThreads::Auto, wait_strategy: WaitStrategy::Adaptive, pinning: true }
+        Self {
+            threads: TaskThreads::Auto,
+            wait_strategy: WaitStrategy::Adaptive,
+            pinning: true,
+            local_dir: None,
+        }
     }
 }
 

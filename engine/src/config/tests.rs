@@ -150,14 +150,23 @@ fn er_20_an_unknown_state_backend_is_refused_by_name() {
     );
 }
 
+/// Their defaults depend on the machine.
+#[test]
+fn ruling_24_memory_of_state_and_its_files_are_as_configured_or_as_the_machine_has_it() {
+    let default = Settings::default();
+    assert_eq!((default.state.paged_memory, default.task.local_dir), (None, None));
+    let set = define(&[("state.backend.paged.memory", "64 mb"), ("task.local-dir", "/var/tmp")]).unwrap();
+    assert_eq!(set.state.paged_memory, Some(ByteSize::mb(64)));
+    assert_eq!(set.task.local_dir.as_deref(), Some(std::path::Path::new("/var/tmp")));
+    assert!(define(&[("state.backend.paged.memory", "64")]).is_err());
+}
+
 #[test]
 fn keys_of_later_work_are_not_taken_for_misspelt() {
     for name in [
         "execution.checkpointing.unaligned.enabled",
         "execution.checkpointing.unaligned",
         "execution.checkpointing.incremental",
-        "task.local-dir",
-        "state.backend.paged.memory",
         "execution.checkpointing.alignment.max-spill",
     ] {
         assert_eq!(define(&[(name, "true")]).unwrap_err().problem, Problem::NotYet, "{name}");

@@ -13,6 +13,7 @@ use millstream_io::counters::Counters;
 use millstream_io::emit::Emit;
 use millstream_io::error::Class;
 use millstream_io::record::{Key, Record, View};
+use millstream_io::scratch::ScratchError;
 use millstream_io::segment::Segment;
 use millstream_state::keyed::{Entry, KeyedBackend, Visit, batch};
 use millstream_state::paged::PagedFault;
@@ -100,7 +101,7 @@ where
         let (groups, max) = (cx.key_groups(), cx.width.max());
         match cx.settings.backend {
             Backend::Paged => {
-                let state = PagedState::<K, V>::new(groups, max);
+                let state = PagedState::<K, V>::new_in(groups, max, cx.supply.clone());
                 let state = state.map_err(|fault| failed(cx.operator_id(self.operator), fault))?;
                 let state = state.small_up_to(cx.settings.small_state);
                 Ok(self.head(cx, state, below))
@@ -112,9 +113,23 @@ where
 
 /// A state could not be kept.
 fn failed(operator: OperatorId, fault: PagedFault) -> Error {
-    let class = if matches!(fault, PagedFault::Memory(_)) { Class::Restart } else { Class::Data };
-    Error::new(class, "keyed state", format!("operator {operator}"), fault)
+    let (class, hint) = match &fault {
+        PagedFault::Memory(ScratchError::File(_)) => (Class::Restart, Some(ROOM)),
+        PagedFault::Memory(_) => (Class::Restart, Some(MEMORY)),
+        _ => (Class::Data, None),
+    };
+    let error = Error::new(class, "keyed state", format!("operator {operator}"), fault);
+    match hint {
+        Some(hint) => error.with_hint(hint),
+        None => error,
+    }
 }
+
+/// What to do where there is no room for a file.
+const ROOM: &str = "make room there, name another directory with task.local-dir, or allow more memory with state.backend.paged.memory";
+
+/// What to do where there is no memory.
+const MEMORY: &str = "allow less memory with state.backend.paged.memory: state beyond it is in files";
 
 impl<T, K, V, U, KF, F, G> Process<T, K, V, U, KF, F, G>
 where
@@ -270,13 +285,17 @@ where
 {
     fn restore(&mut self, restored: &mut Restored) -> Result<(), Error> {
         let state = &mut self.state;
-        restored.keyed(self.id, STATE, |group, entries, bytes| state.restore(group, entries, bytes))?;
-        state.restored().map_err(|error| {
-            Error::new(Class::Fatal, "restore", format!("keyed state of operator {}", self.id), error)
-        })?;
+        let read =
+            restored.keyed(self.id, STATE, |group, entries, bytes| state.restore(group, entries, bytes));
+        let settled = read.and_then(|()| {
+            state.restored().map_err(|error| {
+                Error::new(Class::Fatal, "restore", format!("keyed state of operator {}", self.id), error)
+            })
+        });
+        // What the state has no room for says more than that it could not be read.
         match state.take_fault() {
             Some(fault) => Err(failed(self.id, fault)),
-            None => Ok(()),
+            None => settled,
         }
     }
 }

@@ -12,6 +12,7 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use millstream_io::clock::Clock;
 use millstream_io::counters::Counters;
 use millstream_io::executor::Executor;
+use millstream_io::scratch::{Scratch, Supply};
 use millstream_io::storage::Storage;
 use millstream_io::waker::Waker;
 use millstream_state::metadata::LineCounters;
@@ -27,6 +28,7 @@ pub(crate) struct Shared {
     /// Where checkpoints are.
     pub checkpoints: Arc<dyn Storage>,
     pub checkpoint_dir: PathBuf,
+    pub scratch: Arc<dyn Scratch>,
     pub executor: Arc<dyn Executor>,
     pub settings: Arc<TaskSettings>,
     pub write_options: WriteOptions,
@@ -116,6 +118,7 @@ impl Attempt {
                 counters: counters.clone(),
                 clock: shared.clock.clone(),
                 storage: shared.files.clone(),
+                supply: Supply::new(shared.scratch.clone(), shared.executor.clone()),
                 waker: waker.clone(),
                 settings: shared.settings.clone(),
                 job_id: shared.job_id.clone(),

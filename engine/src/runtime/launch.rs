@@ -18,6 +18,7 @@ use crossbeam_channel::unbounded;
 use millstream_io::clock::Clock;
 use millstream_io::error::ConnectorError;
 use millstream_io::executor::Executor;
+use millstream_io::scratch::Scratch;
 use millstream_io::storage::Storage;
 use millstream_state::checkpoint_store::{Opening, Restored};
 use millstream_state::recovery::Start;
@@ -34,6 +35,8 @@ pub struct Environment {
     pub files: Arc<dyn Storage>,
     /// Where checkpoints go.
     pub checkpoints: Arc<dyn Storage>,
+    /// Memory and files that need not outlive the process.
+    pub scratch: Arc<dyn Scratch>,
     /// Background work.
     pub executor: Arc<dyn Executor>,
     /// What runs the subtasks.
@@ -91,6 +94,7 @@ pub(crate) fn launch(
         files: environment.files,
         checkpoints: environment.checkpoints,
         checkpoint_dir: PathBuf::new(),
+        scratch: environment.scratch,
         executor: environment.executor,
         settings: Arc::new(settings::task(config)),
         write_options: settings::write_options(config),

@@ -7,6 +7,7 @@ use millstream_io::Record;
 use millstream_io::clock::Clock;
 use millstream_io::counters::Counters;
 use millstream_io::ring::{Rx, Tx};
+use millstream_io::scratch::Supply;
 use millstream_io::sink::SinkContext;
 use millstream_io::source::SourceContext;
 use millstream_io::storage::Storage;
@@ -61,6 +62,8 @@ pub struct BuildContext<'a> {
     pub(crate) counters: Arc<Counters>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) storage: Arc<dyn Storage>,
+    /// What the memory of large state comes from.
+    pub(crate) supply: Supply,
     pub(crate) waker: Waker,
     pub(crate) settings: Arc<TaskSettings>,
     pub(crate) job_id: String,

@@ -14,6 +14,7 @@ use crate::trace;
 use millstream::runtime::{Abandoned, Environment, Launched, Stepped, Supervisor, Turn};
 use millstream::{CheckpointRequest, Clock, Env, JobControl};
 use millstream_io::executor::StepExecutor;
+use millstream_io::scratch::MemoryScratch;
 use millstream_io::storage::Storage;
 use millstream_io::storage::fault::{Crash, FaultStorage};
 use millstream_state::metadata::METADATA_FILE;
@@ -120,6 +121,7 @@ impl Process<'_> {
             clock: self.clock.clone(),
             files: shared.clone(),
             checkpoints: shared,
+            scratch: Arc::new(MemoryScratch::new()),
             executor: self.executor.clone(),
             driver: Box::new(SimulationDriver(self.cells.clone())),
             seed: self.rng.next(),

@@ -5,6 +5,7 @@ use millstream::runtime::{Cell, Driver, Environment, JobState, Seat, Stepped, Su
 use millstream::{CheckpointId, Env, Error, JobControl, Summary};
 use millstream_io::clock::ManualClock;
 use millstream_io::executor::StepExecutor;
+use millstream_io::scratch::MemoryScratch;
 use millstream_io::storage::Storage;
 use millstream_io::waker::Waker;
 use std::path::PathBuf;
@@ -76,6 +77,7 @@ impl Hand {
                 clock: clock.clone(),
                 files: files.clone(),
                 checkpoints: files,
+                scratch: Arc::new(MemoryScratch::new()),
                 executor: executor.clone(),
                 driver: Box::new(ByHand(cells.clone())),
                 seed: 7,

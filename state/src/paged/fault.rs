@@ -1,14 +1,15 @@
 //! What a table on pages cannot do.
 
+use millstream_io::scratch::ScratchError;
 use thiserror::Error;
 
 /// Why a value could not be kept. The table goes on without it: whoever is told must give up the attempt.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PagedFault {
-    /// The system gives no more memory.
+    /// There is no more memory, and no room in files in its place.
     #[error("no more memory for state pages: {0}")]
-    Memory(#[from] std::io::Error),
+    Memory(#[from] ScratchError),
     /// Key and value are too large.
     #[error("a key and its value take {size} bytes, more than the {most} that a state on pages can hold")]
     TooLarge {

@@ -1,9 +1,8 @@
 //! The memory that state pages are in: one range of addresses, which is handed out from its beginning and never moves.
 //!
-//! Addressed by line or by byte. Fresh memory is zero. Addresses cost nothing, memory is used where it is touched.
+//! Addressed by line or by byte. Fresh memory is zero.
 
-use memmap2::{Advice, MmapMut, MmapOptions};
-use std::io;
+use millstream_io::scratch::{Region, ScratchError, Supply};
 
 /// Bytes of a cache line: the unit of dirty tracking, of copy-on-write and of snapshots.
 pub(super) const LINE: usize = 64;
@@ -20,12 +19,9 @@ pub(super) const SEGMENT_PAGES: usize = if cfg!(test) { 2 } else { 16 };
 /// Bytes of a segment, which belongs to one key group.
 pub(super) const SEGMENT: usize = SEGMENT_PAGES * PAGE;
 
-/// Addresses that are asked for, and what is asked for in turn where the process may not map as many (ruling 19).
+/// Addresses that are asked for, and what is asked for in turn where the process may not have as many (ruling 19).
 const RANGES: [usize; 3] =
     if usize::BITS == 64 { [1 << 36, 1 << 30, 1 << 26] } else { [1 << 28, 1 << 26, 1 << 24] };
-
-/// Bytes of a huge page.
-const HUGE_PAGE: usize = 2 << 20;
 
 /// What a line holds.
 pub(super) type Line = [u8; LINE];
@@ -33,7 +29,7 @@ pub(super) type Line = [u8; LINE];
 /// See the module page.
 #[derive(Debug)]
 pub(super) struct Memory {
-    range: MmapMut,
+    range: Region,
     segments: usize,
 }
 
@@ -42,16 +38,17 @@ impl Memory {
     ///
     /// # Errors
     /// The system gives no memory.
-    pub fn least() -> io::Result<Self> {
-        Ok(Self { range: MmapMut::map_anon(SEGMENT)?, segments: 0 })
+    pub fn least() -> Result<Self, ScratchError> {
+        // Too little to count.
+        Ok(Self { range: Region::new(SEGMENT, Supply::default())?, segments: 0 })
     }
 
     /// No segments.
     ///
     /// # Errors
     /// The system gives no addresses.
-    pub fn new() -> io::Result<Self> {
-        let map = |len| MmapOptions::new().len(len).no_reserve_swap().map_anon();
+    pub fn new(supply: &Supply) -> Result<Self, ScratchError> {
+        let map = |len| Region::new(len, supply.clone());
         let range = map(RANGES[0]).or_else(|_| map(RANGES[1])).or_else(|_| map(RANGES[2]))?;
         Ok(Self { range, segments: 0 })
     }
@@ -59,18 +56,9 @@ impl Memory {
     /// Adds a segment.
     ///
     /// # Errors
-    /// There are no more addresses.
-    pub fn grow(&mut self) -> io::Result<()> {
-        let start = self.segments * SEGMENT;
-        if start + SEGMENT > self.range.len() {
-            return Err(io::ErrorKind::OutOfMemory.into());
-        }
-        // A state in less than a huge page is small, and one would make it large.
-        #[cfg(target_os = "linux")]
-        if start > 0 && start.is_multiple_of(HUGE_PAGE) {
-            // A hint: where it is not taken lookups wait longer for the walks through the page table.
-            let _ = self.range.advise_range(Advice::HugePage, start, HUGE_PAGE);
-        }
+    /// There is no more memory, no room in files, or there are no more addresses.
+    pub fn grow(&mut self) -> Result<(), ScratchError> {
+        self.range.reach((self.segments + 1) * SEGMENT)?;
         self.segments += 1;
         Ok(())
     }

@@ -3,7 +3,7 @@
 //! A small state is kept as the `hashmap` backend keeps it, in one table near the core, and its snapshots have all of it. Once
 //! it is large enough that this would cost, it moves to pages, for good. From bottom to top:
 //!
-//! - `memory`: mappings that never move, by line and by byte;
+//! - `memory`: a range that never moves, in memory and in files, by line and by byte;
 //! - `pages`: which lines are dirty, which are frozen, and the only way to change one; `image`: lines as bytes of a snapshot;
 //!   `copied`: those bytes on their way out;
 //! - `bucket`: runs of pages with a part of the keys of one key group, in two forms, `words` and `records`;
@@ -33,6 +33,7 @@ use crate::keyed::{
 };
 use bucket::{Records, Words};
 use millstream_io::record::{Key, Record};
+use millstream_io::scratch::Supply;
 use table::{Loading, Table};
 
 /// Bytes that a state has up to which it is kept as a whole, unless it is said otherwise.
@@ -99,6 +100,8 @@ pub struct PagedState<K: Key, V: Record + Default> {
     // Exactly one of the two is used, as a constant of the types says.
     words: Table<K, V, Words>,
     records: Table<K, V, Records>,
+    /// What their memory comes from.
+    supply: Supply,
     range: KeyGroupRange,
     /// A snapshot of the small state that was under way when that moved.
     parting: Option<KeyedSnapshot>,
@@ -129,7 +132,8 @@ macro_rules! table {
 }
 
 impl<K: Key, V: Record + Default> PagedState<K, V> {
-    /// No keys yet; `range` are the key groups, of `max_parallelism`, that the subtask owns.
+    /// No keys yet; `range` are the key groups, of `max_parallelism`, that the subtask owns. In memory without a limit, which
+    /// the system finds when it is touched.
     ///
     /// # Errors
     /// The system gives no memory.
@@ -137,6 +141,17 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
     /// # Panics
     /// When `max_parallelism` is out of bounds, or `range` is not within it.
     pub fn new(range: KeyGroupRange, max_parallelism: u32) -> Result<Self, PagedFault> {
+        Self::new_in(range, max_parallelism, Supply::default())
+    }
+
+    /// The same, with pages in memory that comes from `supply`, which may be files.
+    ///
+    /// # Errors
+    /// The system gives no memory, or there is no room for files.
+    ///
+    /// # Panics
+    /// As for [`PagedState::new`].
+    pub fn new_in(range: KeyGroupRange, max_parallelism: u32, supply: Supply) -> Result<Self, PagedFault> {
         let grouping = Grouping::new(max_parallelism);
         Ok(Self {
             small: HeapState::new(range, max_parallelism),
@@ -145,8 +160,9 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
             moved: false,
             pinned: false,
             visiting: false,
-            words: Table::new(range, grouping, Words::suits::<K, V>())?,
-            records: Table::new(range, grouping, !Words::suits::<K, V>())?,
+            words: Table::new(range, grouping, &supply, Words::suits::<K, V>())?,
+            records: Table::new(range, grouping, &supply, !Words::suits::<K, V>())?,
+            supply,
             range,
             parting: None,
             freeze: Freeze::Idle,
@@ -184,8 +200,8 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
     /// A table on pages without keys.
     fn clear_pages(&mut self) -> Result<(), PagedFault> {
         let grouping = table!(self.grouping());
-        self.words = Table::new(self.range, grouping, Words::suits::<K, V>())?;
-        self.records = Table::new(self.range, grouping, !Words::suits::<K, V>())?;
+        self.words = Table::new(self.range, grouping, &self.supply, Words::suits::<K, V>())?;
+        self.records = Table::new(self.range, grouping, &self.supply, !Words::suits::<K, V>())?;
         table!(self.pages.pieces_of(self.chunk));
         Ok(())
     }
@@ -501,7 +517,12 @@ impl<K: Key, V: Record + Default> Snapshots for PagedState<K, V> {
                 self.loaded[index] = Some(entries);
                 table!(self.load(group, bytes)).map_err(|loading| match loading {
                     Loading::Damaged(at, problem) => RestoreError::Pages { group, at: at + 1, problem },
-                    Loading::Memory(error) => RestoreError::Memory { group, kind: error.kind() },
+                    Loading::Memory(error) => {
+                        let kind = error.kind();
+                        // Which file there is no room for.
+                        table!(self.fail(PagedFault::Memory(error)));
+                        RestoreError::Memory { group, kind }
+                    }
                 })
             }
             _ => {

@@ -16,7 +16,7 @@
 use super::copied::{Copied, Piece};
 use super::memory::{LINE, Line, Memory, PAGE, PAGE_LINES, SEGMENT_PAGES};
 use millstream_io::prefetch::{prefetch_address, prefetch_index};
-use std::io;
+use millstream_io::scratch::ScratchError;
 
 /// All pages of a segment, as a mask.
 const ALL_PAGES: u16 = ((1u32 << SEGMENT_PAGES) - 1) as u16;
@@ -66,7 +66,7 @@ impl Pages {
     ///
     /// # Errors
     /// The system gives no memory.
-    pub fn new(groups: usize, memory: Memory) -> io::Result<Self> {
+    pub fn new(groups: usize, memory: Memory) -> Result<Self, ScratchError> {
         let mut pages = Self {
             memory,
             masks: Vec::new(),
@@ -309,7 +309,7 @@ impl Pages {
     ///
     /// # Errors
     /// The system gives no more memory.
-    pub fn allocate(&mut self, group: usize, log2: u32) -> io::Result<usize> {
+    pub fn allocate(&mut self, group: usize, log2: u32) -> Result<usize, ScratchError> {
         let run = run_mask(log2);
         let of_segment = |free: u16| (0..SEGMENT_PAGES).step_by(1 << log2).find(|at| free >> at & run == run);
         self.open[group].retain(|segment| self.segments[*segment as usize].free != 0);
@@ -342,7 +342,7 @@ impl Pages {
         }
     }
 
-    fn add_segment(&mut self, group: u32, ordinal: u32) -> io::Result<usize> {
+    fn add_segment(&mut self, group: u32, ordinal: u32) -> Result<usize, ScratchError> {
         self.memory.grow()?;
         let segment = self.segments.len();
         let free = if group == NO_GROUP { 0 } else { ALL_PAGES };
@@ -369,7 +369,13 @@ impl Pages {
     ///
     /// # Errors
     /// The system gives no more memory.
-    pub fn load(&mut self, group: usize, local: usize, lines: u64, mut content: &[u8]) -> io::Result<()> {
+    pub fn load(
+        &mut self,
+        group: usize,
+        local: usize,
+        lines: u64,
+        mut content: &[u8],
+    ) -> Result<(), ScratchError> {
         while self.len_of(group) <= local {
             let segment = self.add_segment(group as u32, self.groups[group].len() as u32)?;
             // Which pages are in use is known when all is loaded.

@@ -8,6 +8,7 @@ use super::pages::Pages;
 use crate::key_group::{Grouper, Grouping, KeyGroup, KeyGroupRange};
 use crate::keyed::{Entry, Visit};
 use millstream_io::record::{Key, Record, Wire};
+use millstream_io::scratch::{ScratchError, Supply};
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -58,8 +59,13 @@ impl Bucket {
 impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
     /// # Errors
     /// The system gives no memory.
-    pub fn new(range: KeyGroupRange, grouping: Grouping, used: bool) -> Result<Self, PagedFault> {
-        let memory = if used { Memory::new() } else { Memory::least() }?;
+    pub fn new(
+        range: KeyGroupRange,
+        grouping: Grouping,
+        supply: &Supply,
+        used: bool,
+    ) -> Result<Self, PagedFault> {
+        let memory = if used { Memory::new(supply) } else { Memory::least() }?;
         let pages = Pages::new(range.len(), memory)?;
         Ok(Self {
             directory: Directory::new(range.len()),
@@ -528,7 +534,7 @@ pub(super) enum Loading {
     /// The bytes are not what a snapshot has: where, and what.
     Damaged(usize, &'static str),
     /// The system gives no memory.
-    Memory(std::io::Error),
+    Memory(ScratchError),
 }
 
 impl From<super::image::Problem> for Loading {
@@ -537,8 +543,8 @@ impl From<super::image::Problem> for Loading {
     }
 }
 
-impl From<std::io::Error> for Loading {
-    fn from(error: std::io::Error) -> Self {
+impl From<ScratchError> for Loading {
+    fn from(error: ScratchError) -> Self {
         Self::Memory(error)
     }
 }

@@ -1,5 +1,7 @@
 //! All workloads there are.
 
+use crate::draws::Spread;
+use crate::engine::checkpointed::{self, Input};
 use crate::input::{Keyed, Updates};
 use crate::report::Better;
 use crate::workload::{Run, Workload};
@@ -18,10 +20,16 @@ const STATE_1K: Updates = Updates { keys: 1_000, timed: 100_000_000 };
 const STATE_1M: Updates = Updates { keys: 1_000_000, timed: 20_000_000 };
 const STATE_10M: Updates = Updates { keys: 10_000_000, timed: 20_000_000 };
 
+/// 10 million keys: some seconds of updates with other work, and some without.
+const WORKING: Input = Input { keys: 10_000_000, timed: 20_000_000, spread: Spread::Uniform, work: true };
+const ZIPF: Input = Input { spread: Spread::Zipf, ..WORKING };
+const DENSE: Input = Input { timed: 160_000_000, work: false, ..WORKING };
+
 /// Files of text that take several seconds.
 const FILES: u64 = 4;
 
 const SECOND: Option<Duration> = Some(Duration::from_secs(1));
+const HUNDREDTH: Duration = Duration::from_millis(10);
 const TENTH: Option<Duration> = Some(Duration::from_millis(100));
 
 const fn rate(name: &'static str, threads: usize, engine: Run, limit: Run) -> Workload {
@@ -109,6 +117,31 @@ pub const ALL: &[Workload] = &[
     rate("state/v100/1m", 1, || engine::state::wide(STATE_1M), || limits::state::wide(STATE_1M)),
     rate("state/v100/10m", 1, || engine::state::wide(STATE_10M), || limits::state::wide(STATE_10M)),
     rate("state/string/1m", 1, || engine::state::text(STATE_1M), || limits::state::text(STATE_1M)),
+    rate(
+        "state/checkpoint-1s/zipf-10m",
+        2,
+        || checkpointed::with(ZIPF, Duration::from_secs(1)),
+        || checkpointed::without(ZIPF),
+    ),
+    rate(
+        "state/checkpoint-1s/uniform-10m",
+        2,
+        || checkpointed::with(DENSE, Duration::from_secs(1)),
+        || checkpointed::without(DENSE),
+    ),
+    rate(
+        "state/checkpoint-10ms/uniform-10m",
+        2,
+        || checkpointed::with(WORKING, HUNDREDTH),
+        || checkpointed::without(WORKING),
+    ),
+    Workload {
+        better: Better::Higher,
+        threads: 2,
+        ..absolute("state/checkpoint-10ms/uniform-10m/kept", "share", || {
+            checkpointed::kept(WORKING, HUNDREDTH)
+        })
+    },
     absolute("startup/first-record", "ms", engine::startup::first_record),
     absolute("startup/rss", "MB", engine::startup::rss),
     absolute("sim/small", "us", engine::simulated::run),

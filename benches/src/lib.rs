@@ -8,6 +8,7 @@
 )]
 
 pub mod catalogue;
+pub mod draws;
 pub mod engine;
 pub mod harness;
 pub mod input;
@@ -16,4 +17,5 @@ pub mod limits;
 pub mod pin;
 pub mod report;
 pub mod text;
+pub mod work;
 pub mod workload;

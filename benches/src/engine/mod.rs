@@ -1,7 +1,9 @@
 //! The engine's sides: what a user would write, through the public interface, in the default configuration.
 
 pub mod chain;
+pub mod checkpointed;
 pub mod exchange;
+pub mod files;
 pub mod fold;
 pub mod keyed_sum;
 pub mod latency;

@@ -70,7 +70,11 @@ impl<'a, V: Record, F: FnMut(&mut V)> Rows<'a, String, V> for Texts<'a, F> {
     }
 }
 
-fn empty<K: Key, V: Record + Default>() -> Result<PagedState<K, V>, String> {
+/// A state in pages, for all key groups.
+///
+/// # Errors
+/// No memory.
+pub fn empty<K: Key, V: Record + Default>() -> Result<PagedState<K, V>, String> {
     let whole = Parallelism::new(1, None).map_err(|error| error.to_string())?;
     PagedState::new(whole.range_of(0), whole.max()).map_err(|error| error.to_string())
 }
@@ -102,12 +106,18 @@ pub fn words(input: Updates) -> Result<Outcome, String> {
             for_batch(&mut state, 0..keys.len(), &mut Batch(keys, |value: &mut u64| *value += 1));
         },
     );
+    let (sum, mixed) = mixed(&mut state);
+    Ok(outcome(input, taken, sum, mixed))
+}
+
+/// The sum of all values, and one in which it counts of which key each is.
+pub fn mixed(state: &mut impl KeyedBackend<u64, u64>) -> (u64, u64) {
     let (mut sum, mut mixed) = (0, 0u64);
     state.for_each(|key, value| {
         sum += *value;
         mixed = mixed.wrapping_add(mix(key).wrapping_mul(*value));
     });
-    Ok(outcome(input, taken, sum, mixed))
+    (sum, mixed)
 }
 
 /// What was measured, and what the state then held.

@@ -1,0 +1,118 @@
+//! Snapshots of one keyed state in real files, each of which builds on those before: what a subtask and the background
+//! work behind it do, without the rest of the engine.
+
+use millstream_io::id::CheckpointId;
+use millstream_io::storage::{DiskStorage, Storage};
+use millstream_state::layout::{JobDir, shared_name};
+use millstream_state::snapshot::{
+    Chain, Destination, OperatorSnapshot, SnapshotReader, StateId, SubtaskSnapshot, WriteOptions,
+    WrittenSnapshot, write,
+};
+use millstream_state::{JobId, KeyedSnapshot, OperatorId, Snapshots};
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tempfile::TempDir;
+
+/// The one state that there is.
+fn state_id() -> StateId {
+    (OperatorId::from_bits(1), 0)
+}
+
+/// The files, in a directory that goes with this.
+pub struct Files {
+    storage: Arc<dyn Storage>,
+    dir: JobDir,
+    chain: Chain,
+    /// Snapshots written.
+    taken: u64,
+    /// All that the newest one builds on.
+    newest: WrittenSnapshot,
+    _root: TempDir,
+}
+
+impl Files {
+    /// None yet.
+    ///
+    /// # Errors
+    /// No directory can be made.
+    pub fn new() -> Result<Self, String> {
+        let root = tempfile::tempdir().map_err(text)?;
+        let storage: Arc<dyn Storage> = Arc::new(DiskStorage::new());
+        let dir = JobDir::new(root.path(), JobId::of("state"));
+        for path in [dir.shared(), dir.checkpoint(CheckpointId(0))] {
+            storage.create_dir_all(&path).map_err(text)?;
+        }
+        let (chain, newest) = (Chain::default(), WrittenSnapshot::default());
+        Ok(Self { storage, dir, chain, taken: 0, newest, _root: root })
+    }
+
+    fn checkpoint(&self) -> PathBuf {
+        self.dir.checkpoint(CheckpointId(0))
+    }
+
+    /// Writes a snapshot. On return it is durable, its name included. Gives the bytes of its file.
+    ///
+    /// # Errors
+    /// Those of the storage; a snapshot that builds on one which was never written.
+    pub fn write(&mut self, keyed: KeyedSnapshot) -> Result<u64, String> {
+        self.taken += 1;
+        let (id, dir) = (CheckpointId(self.taken), self.checkpoint());
+        let shared = shared_name(1, Some(id), "0-0");
+        let to = Destination { dir: &dir, name: "0-0", shared: &shared };
+        let (operator, state) = state_id();
+        let extents = [(state_id(), keyed.extent)];
+        let operators = vec![OperatorSnapshot {
+            id: operator,
+            finished: false,
+            keyed: vec![(state, keyed)],
+            lists: Vec::new(),
+        }];
+        let snapshot = SubtaskSnapshot { operators };
+        let mut written = write(&*self.storage, to, snapshot, WriteOptions::default()).map_err(text)?;
+        self.storage.sync_dir(&self.dir.shared()).map_err(text)?;
+        let bytes = written.files.iter().map(|file| file.len).sum();
+        self.chain.extend(&mut written, &extents).map_err(text)?;
+        self.newest = written;
+        Ok(bytes)
+    }
+
+    /// Bytes of all files that the newest snapshot builds on, its own included.
+    pub fn bytes(&self) -> u64 {
+        self.newest.files.iter().map(|file| file.len).sum()
+    }
+
+    /// Their paths.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        let dir = self.checkpoint();
+        self.newest.files.iter().map(|file| millstream_state::layout::data_file(&dir, &file.name)).collect()
+    }
+
+    /// Puts the newest snapshot into a state that has nothing yet.
+    ///
+    /// # Errors
+    /// Files that do not hold what was written.
+    pub fn restore(&self, state: &mut impl Snapshots) -> Result<(), String> {
+        let mut reader = SnapshotReader::new(Arc::clone(&self.storage), self.checkpoint());
+        for (_, written) in &self.newest.operators {
+            for handle in &written.keyed {
+                reader
+                    .groups(handle, |group, entries, bytes| state.restore(group, entries, bytes))
+                    .map_err(text)?;
+            }
+        }
+        state.restored().map_err(text)
+    }
+}
+
+/// All of a state as of now, at once.
+pub fn snapshot(state: &mut impl Snapshots) -> KeyedSnapshot {
+    state.freeze();
+    while !state.drain(usize::MAX) {}
+    state.take_snapshot()
+}
+
+/// An error as the harness reports it.
+pub fn text(error: impl Display) -> String {
+    error.to_string()
+}

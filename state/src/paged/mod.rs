@@ -228,6 +228,14 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
         self.moved = true;
     }
 
+    /// Keeps what pages have not taken.
+    #[inline(always)]
+    fn look_after_pages(&mut self) {
+        if table!(self.has_overflow()) {
+            self.move_from_pages();
+        }
+    }
+
     /// Moves the state back from pages, which have not taken something, for good.
     #[cold]
     #[inline(never)]
@@ -353,11 +361,8 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for PagedState<K, V> {
     #[inline(always)]
     fn with_small<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
         if self.moved {
-            // In the middle of a batch.
-            let result = table!(self.with(hash, key, f));
-            if table!(self.has_overflow()) {
-                self.move_from_pages();
-            }
+            let result = table!(self.with(key, f));
+            self.look_after_pages();
             return result;
         }
         let mut new = false;
@@ -379,13 +384,10 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for PagedState<K, V> {
         key: K::Ref<'_>,
         f: impl FnOnce(Entry<'_, V>) -> R,
     ) -> R {
-        if !self.moved {
-            // In the middle of a batch.
-            return self.small.with(hash, key, f);
-        }
-        let result = table!(self.with_place(place, hash, key, f));
-        if table!(self.has_overflow()) {
-            self.move_from_pages();
+        let Some(spot) = table!(self.find_near(place, hash, key)) else { return self.with(hash, key, f) };
+        let result = table!(self.operate(spot, key, f));
+        if !Words::suits::<K, V>() {
+            self.look_after_pages();
         }
         result
     }

@@ -1,14 +1,16 @@
 //! Pages with dirty lines: what changed since the last barrier, and what a snapshot under way still has to copy.
 //!
-//! Each page has two masks of 64 bits, one bit a line, one mask for each parity of the epoch. [`Pages::freeze`] turns the
-//! parity around: the mask that was written to becomes the frozen set, the other one, empty, takes over. The owner then
+//! Each page has two masks of 64 bits, one bit a line: the lines that are dirty, and those that are frozen. [`Pages::freeze`]
+//! swaps the two sets: what was dirty becomes frozen, and the other one, empty, takes over. The owner then
 //! copies the frozen lines out in small steps; a line that is about to change before its turn is copied just before. What
 //! was frozen is copied whatever becomes of its checkpoint: it is a link of a chain. So
 //!
-//! 1. outside a drain every mask of the other parity is zero;
-//! 2. a line's bit is set before the line differs from what it held at the last barrier (except in pages that are given back:
-//!    nobody reads these before they are given out again, which sets all their bits);
-//! 3. during a drain, a line whose frozen bit is set holds what it held at the barrier.
+//! 1. outside a drain no line is frozen;
+//! 2. a line is dirty before it differs from what it held at the last barrier (except in pages that are given back:
+//!    nobody reads these before they are given out again, which makes all their lines dirty);
+//! 3. during a drain, a line that is frozen holds what it held at the barrier; no line is frozen and dirty.
+//!
+//! So a line that is dirty already can be changed without a look at anything else, and most lines that change are.
 //!
 //! All three hold because [`Pages::write`], [`Pages::replace`] and [`Pages::line_mut`] are the only ways to change bytes.
 //! No other thread touches any of it.
@@ -44,13 +46,16 @@ struct Segment {
 #[derive(Debug)]
 pub(super) struct Pages {
     memory: Memory,
-    masks: Vec<[u64; 2]>,
+    /// The dirty lines of each page.
+    dirty: Vec<u64>,
+    /// The frozen lines of each page.
+    frozen: Vec<u64>,
     segments: Vec<Segment>,
     /// The segments of each group.
     groups: Vec<Vec<u32>>,
     /// Those that have, or had, a page that is free.
     open: Vec<Vec<u32>>,
-    /// The parity that is written to.
+    /// Which of a segment's two masks is that of pages with dirty lines; the other one is that of pages with frozen ones.
     parity: usize,
     draining: bool,
     /// Where the drain goes on: group and segment of it.
@@ -69,7 +74,8 @@ impl Pages {
     pub fn new(groups: usize, memory: Memory) -> Result<Self, ScratchError> {
         let mut pages = Self {
             memory,
-            masks: Vec::new(),
+            dirty: Vec::new(),
+            frozen: Vec::new(),
             segments: Vec::new(),
             groups: vec![Vec::new(); groups],
             open: vec![Vec::new(); groups],
@@ -102,7 +108,26 @@ impl Pages {
     /// Asks the memory for a line's dirty bits.
     #[inline(always)]
     pub fn prefetch_mask(&self, line: usize) {
-        prefetch_index(&self.masks, line / PAGE_LINES);
+        prefetch_index(&self.dirty, line / PAGE_LINES);
+    }
+
+    /// Writes bytes over as many of one line. One that holds the same already does not become dirty.
+    #[inline(always)]
+    pub fn replace_in_line(&mut self, at: usize, new: &[u8]) {
+        let (line, from) = (at / LINE, at % LINE);
+        if !self.is_dirty(line) {
+            if self.memory.line(line)[from..][..new.len()] == *new {
+                return;
+            }
+            self.mark_new(line / PAGE_LINES, 1 << (line % PAGE_LINES));
+        }
+        self.memory.line_mut(line)[from..][..new.len()].copy_from_slice(new);
+    }
+
+    /// Whether a line is dirty.
+    #[inline(always)]
+    fn is_dirty(&self, line: usize) -> bool {
+        self.dirty[line / PAGE_LINES] >> (line % PAGE_LINES) & 1 != 0
     }
 
     /// A line that is about to change.
@@ -158,28 +183,30 @@ impl Pages {
     }
 
     #[inline(always)]
-    fn mark(&mut self, page: usize, bits: u64) {
-        let parity = self.parity & 1;
-        if self.draining && self.masks[page][1 - parity] & bits != 0 {
-            self.save(page, bits);
-        }
-        let old = self.masks[page][parity];
-        if old & bits != bits {
-            self.masks[page][parity] = old | bits;
-            if old == 0 {
-                self.segments[page / SEGMENT_PAGES].dirty[parity] |= 1 << (page % SEGMENT_PAGES);
-            }
+    fn mark(&mut self, page: usize, lines: u64) {
+        if self.dirty[page] & lines != lines {
+            self.mark_new(page, lines);
         }
     }
 
-    /// Copies frozen lines that are about to change.
+    /// Makes lines dirty of which not all are.
     #[cold]
     #[inline(never)]
-    fn save(&mut self, page: usize, bits: u64) {
-        let frozen = &mut self.masks[page][1 - self.parity];
-        let lines = *frozen & bits;
-        *frozen &= !bits;
-        self.copy_out(page, lines);
+    fn mark_new(&mut self, page: usize, lines: u64) {
+        if self.draining {
+            self.save(page, lines);
+        }
+        self.dirty[page] |= lines;
+        self.segments[page / SEGMENT_PAGES].dirty[self.parity] |= 1 << (page % SEGMENT_PAGES);
+    }
+
+    /// Copies frozen lines that are about to change.
+    fn save(&mut self, page: usize, lines: u64) {
+        let lines = self.frozen[page] & lines;
+        if lines != 0 {
+            self.frozen[page] &= !lines;
+            self.copy_out(page, lines);
+        }
     }
 
     fn copy_out(&mut self, page: usize, lines: u64) {
@@ -192,6 +219,7 @@ impl Pages {
     pub fn freeze(&mut self) {
         debug_assert!(!self.draining);
         self.parity = 1 - self.parity;
+        std::mem::swap(&mut self.dirty, &mut self.frozen);
         self.draining = true;
         self.cursor = (0, 0);
         self.passed = 0;
@@ -232,7 +260,7 @@ impl Pages {
         while dirty != 0 {
             let page = segment * SEGMENT_PAGES + dirty.trailing_zeros() as usize;
             dirty &= dirty - 1;
-            let lines = std::mem::take(&mut self.masks[page][frozen]);
+            let lines = std::mem::take(&mut self.frozen[page]);
             if lines != 0 {
                 self.copy_out(page, lines);
             }
@@ -248,8 +276,8 @@ impl Pages {
         let segments = &self.groups[group];
         if let Some(&far) = segments.get(nth + FAR) {
             prefetch_index(&self.segments, far as usize);
-            for page in (0..SEGMENT_PAGES).step_by(4) {
-                prefetch_index(&self.masks, far as usize * SEGMENT_PAGES + page);
+            for page in (0..SEGMENT_PAGES).step_by(8) {
+                prefetch_index(&self.frozen, far as usize * SEGMENT_PAGES + page);
             }
         }
         let Some(&next) = segments.get(nth + 1) else { return };
@@ -257,7 +285,7 @@ impl Pages {
         while dirty != 0 {
             let page = next as usize * SEGMENT_PAGES + dirty.trailing_zeros() as usize;
             dirty &= dirty - 1;
-            let mut lines = self.masks[page][frozen];
+            let mut lines = self.frozen[page];
             while lines != 0 {
                 self.prefetch(page * PAGE_LINES + lines.trailing_zeros() as usize);
                 lines &= lines - 1;
@@ -298,7 +326,7 @@ impl Pages {
                 let bit = 1 << page;
                 if segment.fresh & bit == 0 {
                     let lines = if segment.free & bit == 0 { u64::MAX } else { 1 };
-                    self.masks[index * SEGMENT_PAGES + page][self.parity] |= lines;
+                    self.dirty[index * SEGMENT_PAGES + page] |= lines;
                     segment.dirty[self.parity] |= bit;
                 }
             }
@@ -338,7 +366,7 @@ impl Pages {
         self.open(segment, run_mask(log2) << at);
         for page in first..first + (1 << log2) {
             self.line_mut(page * PAGE_LINES).fill(0);
-            self.masks[page][self.parity] = 1;
+            self.dirty[page] = 1;
         }
     }
 
@@ -347,7 +375,9 @@ impl Pages {
         let segment = self.segments.len();
         let free = if group == NO_GROUP { 0 } else { ALL_PAGES };
         self.segments.push(Segment { group, ordinal, free, fresh: free, dirty: [0; 2] });
-        self.masks.resize(self.masks.len() + SEGMENT_PAGES, [0; 2]);
+        for masks in [&mut self.dirty, &mut self.frozen] {
+            masks.resize(masks.len() + SEGMENT_PAGES, 0);
+        }
         if group != NO_GROUP {
             self.groups[group as usize].push(segment as u32);
             self.open[group as usize].push(segment as u32);

@@ -22,7 +22,8 @@ pub(super) struct Table<K, V, F> {
     /// Keys by group.
     pub counts: Vec<u64>,
     len: usize,
-    /// Whether the pages of a bucket were given back since places were last forgotten: one may lead there.
+    /// Whether the pages of a bucket were given back since places were last forgotten, so that one may lead there; or none were
+    /// ever asked for.
     stale: bool,
     /// A bucket that is laid out anew, as it was.
     old: Bucket,
@@ -74,7 +75,7 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
             grouper: Grouper::new(grouping),
             counts: vec![0; range.len()],
             len: 0,
-            stale: false,
+            stale: true,
             old: Bucket::default(),
             visited: Bucket::default(),
             fault: None,
@@ -153,36 +154,18 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
         }
     }
 
+    /// The key, where it is in its home, which was asked for.
     #[inline(always)]
-    pub fn with<R>(&mut self, hash: u64, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
-        let place = self.place(self.group(hash), hash);
-        F::with_probe(hash, key, |probe| match F::find_near(&self.pages, place, probe) {
-            Some(spot) => self.operate(spot, key, f),
-            None => self.with_rare(key, f),
-        })
+    pub fn find_near(&self, place: Place, hash: u64, key: K::Ref<'_>) -> Option<Spot> {
+        if self.stale {
+            return None;
+        }
+        F::with_probe(hash, key, |probe| F::find_near(&self.pages, place, probe))
     }
 
-    /// [`Table::with`] for a key that was asked for.
+    /// Calls `f` with the value at the spot of a key, and stores what it has become.
     #[inline(always)]
-    pub fn with_place<R>(
-        &mut self,
-        place: Place,
-        hash: u64,
-        key: K::Ref<'_>,
-        f: impl FnOnce(Entry<'_, V>) -> R,
-    ) -> R {
-        F::with_probe(hash, key, |probe| {
-            if !self.stale
-                && let Some(spot) = F::find_near(&self.pages, place, probe)
-            {
-                return self.operate(spot, key, f);
-            }
-            self.with_rare(key, f)
-        })
-    }
-
-    #[inline(always)]
-    fn operate<R>(&mut self, spot: Spot, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+    pub fn operate<R>(&mut self, spot: Spot, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
         let mut value = F::read(&self.pages, spot);
         let mut cleared = false;
         let result = f(Entry::new(&mut value, false, &mut cleared));
@@ -194,9 +177,9 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
         result
     }
 
-    /// [`Table::with`] for a key that is not in its home, or new.
+    /// Calls `f` with the value of a key, which may be new.
     #[inline(always)]
-    fn with_rare<R>(&mut self, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
+    pub fn with<R>(&mut self, key: K::Ref<'_>, f: impl FnOnce(Entry<'_, V>) -> R) -> R {
         if let Some(spot) = self.find(key) {
             return self.operate(spot, key, f);
         }

@@ -169,12 +169,7 @@ impl<K: Key, V: Record> Form<K, V> for Words {
 
     #[inline(always)]
     fn update(pages: &mut Pages, spot: Spot, value: &V) -> bool {
-        let new = encoded(value);
-        let new = &new[..value_size::<V>()];
-        let range = spot.value % LINE..spot.value % LINE + value_size::<V>();
-        if pages.line(spot.value / LINE)[range.clone()] != *new {
-            pages.line_mut(spot.value / LINE)[range].copy_from_slice(new);
-        }
+        pages.replace_in_line(spot.value, &encoded(value)[..value_size::<V>()]);
         true
     }
 

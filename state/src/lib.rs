@@ -17,6 +17,7 @@ pub mod heap;
 pub mod job_id;
 pub mod key_group;
 pub mod keyed;
+pub mod kinds;
 pub mod layout;
 pub mod lineage;
 pub mod metadata;

@@ -62,6 +62,24 @@ pub enum RestoreError {
         /// What the system says.
         kind: std::io::ErrorKind,
     },
+    /// A part of an entry of a function's state cannot be read.
+    #[error("key group {group}: the {part} of an entry: {cause}")]
+    Part {
+        /// The key group.
+        group: KeyGroup,
+        /// Which part.
+        part: &'static str,
+        /// What is wrong.
+        cause: DecodeError,
+    },
+    /// An entry of a function's state, of a key that belongs to another group.
+    #[error("key group {group}: the key of an entry belongs to key group {belongs}")]
+    Stray {
+        /// The key group.
+        group: KeyGroup,
+        /// The group that the key's hash gives.
+        belongs: KeyGroup,
+    },
     /// A key that was there before.
     #[error("key group {group}: the key of entry {entry}, at byte {at}, occurs twice")]
     Duplicate {

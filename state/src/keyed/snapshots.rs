@@ -60,7 +60,7 @@ pub trait Snapshots {
     fn abandon(&mut self) -> bool;
 
     /// Adds one key group's part of a snapshot; of a chain of snapshots, in their order, from the last
-    /// [base](Extent::Base) on. A group that this subtask does not own is left out without a
+    /// [base](super::Extent::Base) on. A group that this subtask does not own is left out without a
     /// look at its bytes (KG-05).
     ///
     /// # Errors

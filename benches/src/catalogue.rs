@@ -142,6 +142,15 @@ pub const ALL: &[Workload] = &[
             checkpointed::kept(WORKING, HUNDREDTH)
         })
     },
+    absolute("state/freeze/10m-bytes", "us", || engine::freeze::run(10 << 20)),
+    absolute("state/freeze/2g-bytes", "us", || engine::freeze::run(2 << 30)),
+    Workload {
+        unit: "MB",
+        better: Better::Lower,
+        ..rate("state/bytes-per-change", 1, engine::changes::run, limits::changes::run)
+    },
+    Workload { unit: "MB/s", ..rate("state/restore/1g", 1, engine::restore::run, engine::restore::read) },
+    absolute("state/insert/20m", "us", engine::insert::run),
     absolute("startup/first-record", "ms", engine::startup::first_record),
     absolute("startup/rss", "MB", engine::startup::rss),
     absolute("sim/small", "us", engine::simulated::run),

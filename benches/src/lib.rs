@@ -17,5 +17,6 @@ pub mod limits;
 pub mod pin;
 pub mod report;
 pub mod text;
+pub mod times;
 pub mod work;
 pub mod workload;

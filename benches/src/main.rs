@@ -1,7 +1,7 @@
 //! `millstream-benches ratio [NAME…] [--json] [--rounds N]`: see README.md beside this crate.
 
 use clap::{Parser, Subcommand};
-use millstream_benches::engine::startup;
+use millstream_benches::engine::{restore, startup};
 use millstream_benches::harness::{self, Sides};
 use millstream_benches::{report, workload};
 use std::process::ExitCode;
@@ -37,7 +37,10 @@ enum Command {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Ratio { names, json, rounds, limits } => {
-            ratio(&names, json, rounds as usize, if limits { Sides::Limit } else { Sides::Both })
+            let sides = if limits { Sides::Limit } else { Sides::Both };
+            let outcome = ratio(&names, json, rounds as usize, sides);
+            restore::forget();
+            outcome
         }
         Command::FirstRecord => startup::trivial_job(),
     };

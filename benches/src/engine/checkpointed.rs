@@ -6,6 +6,7 @@
 use super::files::{Files, snapshot, text};
 use super::state::{empty, mixed};
 use crate::draws::{Spread, draws};
+use crate::input::BATCH;
 use crate::pin;
 use crate::work::Work;
 use crate::workload::Outcome;
@@ -34,9 +35,6 @@ pub struct Input {
 
 /// Keys that are drawn before the timing; they come again when they are used up. More than are updated in a second.
 const DRAWN: usize = 40_000_000;
-
-/// Updates of a batch: about what a segment holds.
-const BATCH: usize = 2048;
 
 /// Bytes that are drained between two steps: a drain is over in about a quarter of an interval.
 const BUDGET: usize = 64 << 10;

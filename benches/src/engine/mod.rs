@@ -1,12 +1,17 @@
 //! The engine's sides: what a user would write, through the public interface, in the default configuration.
 
 pub mod chain;
+pub mod changes;
 pub mod checkpointed;
 pub mod exchange;
 pub mod files;
 pub mod fold;
+pub mod freeze;
+pub mod insert;
 pub mod keyed_sum;
+pub mod large;
 pub mod latency;
+pub mod restore;
 pub mod simulated;
 pub mod startup;
 pub mod state;

@@ -2,10 +2,13 @@
 
 use crate::input::{TEXT, Updates, mix, texts};
 use crate::workload::Outcome;
+use millstream_io::executor::RayonExecutor;
 use millstream_io::record::{Key, Record};
+use millstream_io::scratch::{Budget, DiskScratch, Supply, machine_memory};
 use millstream_state::keyed::Entry;
 use millstream_state::keyed::batch::{Rows, for_batch};
 use millstream_state::{KeyedBackend, PagedState, Parallelism};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// A value that an update changes all of.
@@ -23,7 +26,7 @@ pub fn count(value: &mut Wide) {
 pub const WIDE: Wide = [0; 100];
 
 /// The rows of a batch: keys, and what is done with each value.
-struct Batch<'a, F>(&'a [u64], F);
+pub struct Batch<'a, F>(pub &'a [u64], pub F);
 
 impl<'a, V: Record, F: FnMut(&mut V)> Rows<'a, u64, V> for Batch<'a, F> {
     fn known(&self) -> usize {
@@ -76,7 +79,19 @@ impl<'a, V: Record, F: FnMut(&mut V)> Rows<'a, String, V> for Texts<'a, F> {
 /// No memory.
 pub fn empty<K: Key, V: Record + Default>() -> Result<PagedState<K, V>, String> {
     let whole = Parallelism::new(1, None).map_err(|error| error.to_string())?;
-    PagedState::new(whole.range_of(0), whole.max()).map_err(|error| error.to_string())
+    PagedState::new_in(whole.range_of(0), whole.max(), supply()?).map_err(|error| error.to_string())
+}
+
+/// Memory as jobs have it by default: up to half of the machine's, prepared ahead in the background.
+fn supply() -> Result<Supply, String> {
+    static SUPPLY: OnceLock<Result<Supply, String>> = OnceLock::new();
+    let make = || {
+        let budget = Budget::new(machine_memory() / 2);
+        let scratch = Arc::new(DiskScratch::new(std::env::temp_dir(), budget));
+        let executor = RayonExecutor::new(1).map_err(|error| error.to_string())?;
+        Ok(Supply::new(scratch, Arc::new(executor)))
+    };
+    SUPPLY.get_or_init(make).clone()
 }
 
 /// Feeds batches, as `make` gives them, to `update`; says what the timed updates took.
@@ -154,7 +169,7 @@ pub fn wide(input: Updates) -> Result<Outcome, String> {
 /// A wide value as a record that has a default.
 #[derive(Clone, Debug, millstream_io::Record)]
 #[record(crate = "millstream_io::record")]
-struct Hundred(Wide);
+pub struct Hundred(pub Wide);
 
 impl Default for Hundred {
     fn default() -> Self {

@@ -4,6 +4,7 @@
 //! they outgrow the cache.
 
 pub mod chain;
+pub mod changes;
 pub mod exchange;
 pub mod keyed_sum;
 pub mod latency;

@@ -65,3 +65,12 @@ pub(super) fn map<K: Key, N: Key, MK: Key, MV: Record>(key: &[u8], value: &[u8])
     one::<MV>(value, "value")?;
     Ok(hash)
 }
+
+/// A timer.
+pub(super) fn timer<K: Key, N: Key>(key: &[u8], value: &[u8]) -> Result<u64, Flaw> {
+    let (_, used) = u64::parse(key).map_err(flaw("timestamp"))?;
+    let (hash, rest) = place::<K, N>(&key[used..])?;
+    one::<()>(rest, "key")?;
+    one::<()>(value, "value")?;
+    Ok(hash)
+}

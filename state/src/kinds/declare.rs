@@ -1,7 +1,7 @@
 //! Which states a function has.
 
 use super::check::{self, Check};
-use super::{Aggregate, Aggregating, List, Map, Reduce, Reducing, Ttl, Value};
+use super::{Aggregate, Aggregating, List, Map, Reduce, Reducing, Timers, Ttl, Value};
 use crate::descriptor::{Backend, Layout, StateDescriptor, StateKind};
 use millstream_io::Schema;
 use millstream_io::record::{Key, Record, Wire};
@@ -131,7 +131,19 @@ impl<K: Key> Declarations<K> {
     pub fn aggregating<A: Aggregate>(&mut self, name: impl Into<String>) -> Aggregating<A> {
         self.plain().aggregating(name)
     }
+
+    /// Declares that there are timers; once. They are states as well, of the names [`EVENT_TIMERS`] and
+    /// [`PROCESSING_TIMERS`].
+    pub fn timers(&mut self) -> Timers {
+        self.plain().timers()
+    }
 }
+
+/// The name of the state that has a function's timers of event time.
+pub const EVENT_TIMERS: &str = "event-timers";
+
+/// The name of the state that has a function's timers of processing time.
+pub const PROCESSING_TIMERS: &str = "processing-timers";
 
 /// Declares a state that has something besides name and type.
 #[must_use = "this declares nothing yet"]
@@ -184,8 +196,20 @@ impl<'a, K: Key, N: Key> Declare<'a, K, N> {
         Aggregating::new(self.add(name, StateKind::Aggregating, A::Accumulator::schema(), check))
     }
 
+    /// Declares that there are timers, which have no time to live: see [`Declarations::timers`].
+    pub fn timers(self) -> Timers<N> {
+        let mut all = Declare::<K, N> { all: self.all, ttl: None, of: PhantomData };
+        let first = all.add_one(EVENT_TIMERS, StateKind::EventTimers, <()>::schema(), check::timer::<K, N>);
+        all.add_one(PROCESSING_TIMERS, StateKind::ProcessingTimers, <()>::schema(), check::timer::<K, N>);
+        Timers::new(first)
+    }
+
+    fn add(mut self, name: impl Into<String>, kind: StateKind, value: Schema, check: Check) -> u16 {
+        self.add_one(name, kind, value, check)
+    }
+
     /// Adds one and returns its index.
-    fn add(self, name: impl Into<String>, kind: StateKind, value: Schema, check: Check) -> u16 {
+    fn add_one(&mut self, name: impl Into<String>, kind: StateKind, value: Schema, check: Check) -> u16 {
         let descriptor = StateDescriptor {
             name: name.into(),
             kind,

@@ -64,16 +64,18 @@ mod handle;
 mod kept;
 mod keys;
 mod list;
+mod lowest;
 mod map;
 mod place;
 mod scope;
 mod states;
 #[cfg(test)]
 mod tests;
+mod timers;
 mod ttl;
 mod value;
 
-pub use declare::{Declarations, Declare, Declared};
+pub use declare::{Declarations, Declare, Declared, EVENT_TIMERS, PROCESSING_TIMERS};
 pub use fault::StateFault;
 pub use fold::{Aggregate, AggregatingView, Reduce, ReducingView};
 pub use handle::{Aggregating, List, Map, Reducing, Value};
@@ -82,5 +84,6 @@ pub use list::{Elements, LIST_BYTES, LIST_ELEMENT, ListView};
 pub use map::{MapEntries, MapView};
 pub use scope::Scope;
 pub use states::States;
+pub use timers::{Timer, TimerKind, Timers, TimersView};
 pub use ttl::{Ttl, TtlUpdate, TtlVisibility};
 pub use value::ValueView;

@@ -3,7 +3,7 @@
 use super::place::Place;
 use super::{
     Aggregate, Aggregating, AggregatingView, List, ListView, Map, MapView, Reduce, Reducing, ReducingView,
-    States, Value, ValueView,
+    States, Timers, TimersView, Value, ValueView,
 };
 use crate::key_group::KeyGroup;
 use millstream_io::record::{Key, Record};
@@ -57,6 +57,11 @@ impl<'s, K: Key> Scope<'s, K> {
         state: Aggregating<A, N>,
     ) -> AggregatingView<'_, A, N> {
         AggregatingView::new(self.place::<N>(state.index))
+    }
+
+    /// The key's timers.
+    pub fn timers<N: Key>(&mut self, timers: Timers<N>) -> TimersView<'_, N> {
+        self.states.timers(timers, self.group, self.hash).void()
     }
 
     fn place<N: Key>(&mut self, state: u16) -> Place<'_> {

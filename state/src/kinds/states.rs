@@ -2,8 +2,9 @@
 
 use super::kept::Kept;
 use super::place::Place;
-use super::{Declarations, Scope, StateFault};
-use crate::descriptor::StateDescriptor;
+use super::timers::Queues;
+use super::{Declarations, Scope, StateFault, Timers, TimersView};
+use crate::descriptor::{StateDescriptor, StateKind};
 use crate::key_group::{Grouping, KeyGroup, KeyGroupRange, Parallelism};
 use crate::keyed::{RestoreError, Snapshots};
 use crate::ordered::OrderedBackend;
@@ -23,8 +24,9 @@ pub struct States<K> {
     pub(super) entry: Vec<u8>,
     /// Bytes of the current key in it.
     key: usize,
-    now: u64,
-    fault: Option<StateFault>,
+    pub(super) now: u64,
+    pub(super) fault: Option<StateFault>,
+    pub(super) queues: Option<Queues>,
     of: PhantomData<fn() -> K>,
 }
 
@@ -49,6 +51,8 @@ impl<K: Key> States<K> {
                 .map_err(|source| StateFault::Lost { state: one.descriptor().name.clone(), source })?;
             kept.push(Kept::new(one, range, backend));
         }
+        let timers = kept.iter().position(|kept| kept.kind == StateKind::EventTimers);
+        let queues = timers.map(|first| Queues::new(first as u16, range));
         Ok(Self {
             kept,
             range,
@@ -57,6 +61,7 @@ impl<K: Key> States<K> {
             key: 0,
             now: 0,
             fault: None,
+            queues,
             of: PhantomData,
         })
     }
@@ -78,6 +83,18 @@ impl<K: Key> States<K> {
             self.kept.get_mut(usize::from(state)).expect("a handle belongs to the function that declared it");
         let Self { entry, key, now, fault, .. } = self;
         Place { kept, group, hash, entry, key: *key, place: *key, now: *now, fault }
+    }
+
+    pub(super) fn timers<N: Key>(
+        &mut self,
+        timers: Timers<N>,
+        group: KeyGroup,
+        hash: u64,
+    ) -> TimersView<'_, N> {
+        let Self { kept, queues, entry, key, fault, .. } = self;
+        let queues = queues.as_mut().filter(|queues| queues.is_at(timers.index));
+        let queues = queues.expect("a handle belongs to the function that declared it");
+        TimersView { kept, queues, group, hash, entry, key: *key, fault, of: PhantomData }
     }
 
     /// Says what time it is, in milliseconds since the epoch.
@@ -133,6 +150,9 @@ impl<K: Key> States<K> {
             let done = kept.backend.restored().and_then(|()| kept.verify(self.range, self.grouping));
             done.map_err(|error| (kept.name.clone(), error))?;
             kept.clean(self.range, usize::MAX, self.now);
+        }
+        if let Some(queues) = &mut self.queues {
+            queues.restored(&self.kept);
         }
         Ok(())
     }

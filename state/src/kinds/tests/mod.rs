@@ -4,6 +4,7 @@ mod edges;
 mod histories;
 mod rows;
 mod subtasks;
+mod timers;
 mod ttl;
 
 use super::*;

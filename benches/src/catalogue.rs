@@ -150,6 +150,12 @@ pub const ALL: &[Workload] = &[
         ..rate("state/bytes-per-change", 1, engine::changes::run, limits::changes::run)
     },
     Workload { unit: "MB/s", ..rate("state/restore/1g", 1, engine::restore::run, engine::restore::read) },
+    Workload {
+        unit: "MB",
+        better: Better::Lower,
+        long: true,
+        ..rate("state/storage-after-1000", 1, engine::storage::run, engine::storage::image)
+    },
     absolute("state/insert/20m", "us", engine::insert::run),
     absolute("startup/first-record", "ms", engine::startup::first_record),
     absolute("startup/rss", "MB", engine::startup::rss),

@@ -18,7 +18,7 @@ pub enum Spread {
 pub fn draws(spread: Spread, keys: u64, many: usize) -> Vec<u32> {
     assert!(keys > 0 && keys <= 1 << 32, "keys are counted by a `u32`, and there are some");
     match spread {
-        Spread::Uniform => (0..many as u64).map(|i| scaled(mix(i), keys)).collect(),
+        Spread::Uniform => uniform(0, keys, many).collect(),
         Spread::Zipf => {
             let zipf = Zipf::new(keys, 0.99);
             let mut at = 0;
@@ -31,8 +31,9 @@ pub fn draws(spread: Spread, keys: u64, many: usize) -> Vec<u32> {
     }
 }
 
-fn scaled(random: u64, keys: u64) -> u32 {
-    ((u128::from(random) * u128::from(keys)) >> 64) as u32
+/// So many keys, uniformly, of an endless row of draws from the one with this number on.
+pub fn uniform(from: u64, keys: u64, many: usize) -> impl Iterator<Item = u32> {
+    (from..from + many as u64).map(move |i| ((u128::from(mix(i)) * u128::from(keys)) >> 64) as u32)
 }
 
 /// A larger prime than there are keys: what it is multiplied with, modulo their number, is a bijection.

@@ -81,6 +81,15 @@ mod tests {
     }
 
     #[test]
+    fn what_takes_minutes_is_run_by_its_whole_name_only() {
+        let long: Vec<_> = ALL.iter().filter(|of| of.long).map(|of| of.name).collect();
+        assert_eq!(long, ["state/storage-after-1000"]);
+        assert_eq!(names(&[]).len(), ALL.len() - long.len());
+        assert!(!names(&["state"]).contains(&long[0]));
+        assert_eq!(names(&[long[0]]), long);
+    }
+
+    #[test]
     fn no_name_means_two_workloads() {
         let mut all: Vec<_> = ALL.iter().map(|of| of.name).collect();
         all.sort_unstable();

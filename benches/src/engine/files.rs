@@ -3,7 +3,9 @@
 
 use millstream_io::id::CheckpointId;
 use millstream_io::storage::{DiskStorage, Storage};
-use millstream_state::layout::{JobDir, shared_name};
+use millstream_state::keyed::Extent;
+use millstream_state::layout::{JobDir, data_file, shared_name};
+use millstream_state::metadata::SubtaskState;
 use millstream_state::snapshot::{
     Chain, Destination, OperatorSnapshot, SnapshotReader, StateId, SubtaskSnapshot, WriteOptions,
     WrittenSnapshot, write,
@@ -60,15 +62,7 @@ impl Files {
         let (id, dir) = (CheckpointId(self.taken), self.checkpoint());
         let shared = shared_name(1, Some(id), "0-0");
         let to = Destination { dir: &dir, name: "0-0", shared: &shared };
-        let (operator, state) = state_id();
-        let extents = [(state_id(), keyed.extent)];
-        let operators = vec![OperatorSnapshot {
-            id: operator,
-            finished: false,
-            keyed: vec![(state, keyed)],
-            lists: Vec::new(),
-        }];
-        let snapshot = SubtaskSnapshot { operators };
+        let (snapshot, extents) = of_subtask(keyed);
         let mut written = write(&*self.storage, to, snapshot, WriteOptions::default()).map_err(text)?;
         self.storage.sync_dir(&self.dir.shared()).map_err(text)?;
         let bytes = written.files.iter().map(|file| file.len).sum();
@@ -85,7 +79,7 @@ impl Files {
     /// Their paths.
     pub fn paths(&self) -> Vec<PathBuf> {
         let dir = self.checkpoint();
-        self.newest.files.iter().map(|file| millstream_state::layout::data_file(&dir, &file.name)).collect()
+        self.newest.files.iter().map(|file| data_file(&dir, &file.name)).collect()
     }
 
     /// Puts the newest snapshot into a state that has nothing yet.
@@ -93,16 +87,33 @@ impl Files {
     /// # Errors
     /// Files that do not hold what was written.
     pub fn restore(&self, state: &mut impl Snapshots) -> Result<(), String> {
-        let mut reader = SnapshotReader::new(Arc::clone(&self.storage), self.checkpoint());
-        for (_, written) in &self.newest.operators {
-            for handle in &written.keyed {
-                reader
-                    .groups(handle, |group, entries, bytes| state.restore(group, entries, bytes))
-                    .map_err(text)?;
-            }
-        }
-        state.restored().map_err(text)
+        let reader = SnapshotReader::new(Arc::clone(&self.storage), self.checkpoint());
+        let states = self.newest.operators.iter().map(|(_, state)| state);
+        restore(reader, states, state)
     }
+}
+
+/// Puts the one state that subtasks have into one that has nothing yet.
+///
+/// # Errors
+/// Files that do not hold what was written.
+pub fn restore<'a>(
+    mut reader: SnapshotReader,
+    subtasks: impl Iterator<Item = &'a SubtaskState>,
+    state: &mut impl Snapshots,
+) -> Result<(), String> {
+    for handle in subtasks.flat_map(|subtask| &subtask.keyed) {
+        reader.groups(handle, |group, entries, bytes| state.restore(group, entries, bytes)).map_err(text)?;
+    }
+    state.restored().map_err(text)
+}
+
+/// The snapshot of a subtask that has one state and nothing else, and what that is worth without others.
+pub fn of_subtask(keyed: KeyedSnapshot) -> (SubtaskSnapshot, [(StateId, Extent); 1]) {
+    let (id, state) = state_id();
+    let extents = [(state_id(), keyed.extent)];
+    let operator = OperatorSnapshot { id, finished: false, keyed: vec![(state, keyed)], lists: Vec::new() };
+    (SubtaskSnapshot { operators: vec![operator] }, extents)
 }
 
 /// All of a state as of now, at once.

@@ -11,10 +11,12 @@ pub mod insert;
 pub mod keyed_sum;
 pub mod large;
 pub mod latency;
+pub mod line;
 pub mod restore;
 pub mod simulated;
 pub mod startup;
 pub mod state;
+pub mod storage;
 pub mod wordcount;
 
 use millstream::{Env, Summary};

@@ -69,7 +69,9 @@ fn live<K: Key, V: Record + Default>(key: impl Fn(u64) -> K, value: impl Fn(u64)
                 1 => {
                     state = restored(&chain);
                     model = now;
-                    chain.clear();
+                    if step / 30_000 % 8 == 1 || !state.build_on_restored() {
+                        chain.clear();
+                    }
                 }
                 2 => state.forget_base(),
                 _ => {}

@@ -284,16 +284,9 @@ where
     B: KeyedBackend<K, V>,
 {
     fn restore(&mut self, restored: &mut Restored) -> Result<(), Error> {
-        let state = &mut self.state;
-        let read =
-            restored.keyed(self.id, STATE, |group, entries, bytes| state.restore(group, entries, bytes));
-        let settled = read.and_then(|()| {
-            state.restored().map_err(|error| {
-                Error::new(Class::Fatal, "restore", format!("keyed state of operator {}", self.id), error)
-            })
-        });
+        let settled = restored.state(self.id, STATE, &mut self.state);
         // What the state has no room for says more than that it could not be read.
-        match state.take_fault() {
+        match self.state.take_fault() {
             Some(fault) => Err(failed(self.id, fault)),
             None => settled,
         }

@@ -11,6 +11,7 @@ use millstream_state::checkpoint_store::Deletion;
 use millstream_state::metadata::{LineCounters, Metadata, OperatorState, SnapshotKind, SubtaskState};
 use millstream_state::{CheckpointStore, StateError};
 use parking_lot::Mutex;
+use std::collections::HashSet;
 
 impl Supervisor {
     pub(super) fn act(&mut self, action: Action<Acknowledged>) {
@@ -101,7 +102,7 @@ impl Supervisor {
         let clock = &self.parts.shared.clock;
         let now = clock.wall_ms();
         let age = clock.now().saturating_sub(barrier.timestamp);
-        let mut files = Vec::new();
+        let (mut files, mut named) = (Vec::new(), HashSet::new());
         let mut operators: Vec<OperatorState> = (0..plan.graph.operators.len())
             .map(|index| {
                 let node = &plan.graph.operators[index];
@@ -126,7 +127,8 @@ impl Supervisor {
         }
         for (subtask, payload) in acks {
             let (_, index) = plan.place_of(subtask);
-            files.extend(payload.written.files);
+            // What was one subtask's before a change of parallelism may now be named by several.
+            files.extend(payload.written.files.into_iter().filter(|file| named.insert(file.name.clone())));
             for (id, state) in payload.written.operators {
                 if let Some(operator) = operators.iter_mut().find(|operator| operator.id == id) {
                     let finished = operator.subtasks[index].finished;

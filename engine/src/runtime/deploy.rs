@@ -81,10 +81,11 @@ impl Supervisor {
 
     fn try_redeploy(&mut self) -> Result<(), Error> {
         let parts = &mut self.parts;
-        let (mut restored, mut retained, mut line) = (None, Vec::new(), 1);
+        let (mut restored, mut owned, mut retained, mut line) = (None, false, Vec::new(), 1);
         if let Some(store) = &parts.store {
             let store = store.lock();
             restored = store.latest()?;
+            owned = restored.as_ref().is_some_and(|restored| store.owns(restored));
             line = store.line();
             let newest = restored.as_ref().map(|restored| &restored.dir);
             for id in store.retained() {
@@ -97,7 +98,7 @@ impl Supervisor {
         let from = restored.as_ref();
         let assigned = restore::fit(&mut parts.plan, from, parts.allow_dropped)?;
         let gathered = restore::gather(&mut parts.plan, &assigned, from, parts.allow_dropped, &parts.shared)?;
-        let base = Base { restored: from, retained: &retained, line };
+        let base = Base { restored: from, owned, retained: &retained, line };
         let prepared = restore::prepare(&mut parts.plan, &assigned, gathered, &base, &parts.shared)?;
         self.deploy(restored.as_ref(), prepared)
     }

@@ -192,13 +192,13 @@ fn prepare(
     let assigned = restore::fit(plan, restored, allow_dropped)?;
     let gathered = restore::gather(plan, &assigned, restored, allow_dropped, shared)?;
     let unread = restored.map_or_else(Vec::new, |from| restore::unread(plan, &gathered, from, shared));
-    let (mut line, mut retained, mut kept) = (1, Vec::new(), None);
+    let (mut line, mut owned, mut retained, mut kept) = (1, false, Vec::new(), None);
     if let Some(opening) = opening {
         opening.claim()?;
         kept = opening.over().map(|_| gathered.clone());
-        (line, retained) = (opening.line(), opening.retained()?);
+        (line, owned, retained) = (opening.line(), opening.owns_restored(), opening.retained()?);
     }
-    let base = Base { restored, retained: &retained, line };
+    let base = Base { restored, owned, retained: &retained, line };
     Ok((restore::prepare(plan, &assigned, gathered, &base, shared)?, unread, kept))
 }
 

@@ -26,6 +26,8 @@ pub(super) type Gathered = Vec<Vec<Vec<Vec<Element>>>>;
 /// What a start goes on from, and what else there is.
 pub(super) struct Base<'a> {
     pub restored: Option<&'a checkpoint_store::Restored>,
+    /// Whether that is a checkpoint of the line that goes on, so that later ones may name its files.
+    pub owned: bool,
     /// The other retained checkpoints of the job: their directories and content.
     pub retained: &'a [(PathBuf, Metadata)],
     pub line: u64,
@@ -176,7 +178,10 @@ pub(super) fn prepare(
     base: &Base<'_>,
     shared: &Shared,
 ) -> Result<Vec<Restored>, Error> {
-    let mut subtasks: Vec<Restored> = (0..plan.subtasks()).map(|_| empty(base, shared)).collect();
+    let owned: Option<Arc<[_]>> =
+        base.restored.filter(|_| base.owned).map(|restored| restored.metadata.files.as_slice().into());
+    let begin = || Restored { owned: owned.clone(), ..empty(base, shared) };
+    let mut subtasks: Vec<Restored> = (0..plan.subtasks()).map(|_| begin()).collect();
     for (index, (assignment, lists)) in assigned.iter().zip(gathered).enumerate() {
         give_keyed(plan, index, assignment, &mut subtasks);
         clean_up(plan, index, &lists, base, shared)?;

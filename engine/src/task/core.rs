@@ -3,7 +3,7 @@
 use super::message::{Message, Report, Reporter};
 use super::pace::Watch;
 use super::snapshot::{Pending, SnapshotWriter};
-use super::{Fault, TaskSettings};
+use super::{Fault, Restored, TaskSettings};
 use crate::checkpoint::{AckMetrics, Barrier, CheckpointFailure};
 use crate::error::Error;
 use crate::operator::{Control, Draining, Signal, SnapshotParts};
@@ -88,7 +88,12 @@ impl Core {
         self.mailbox.try_recv().ok()
     }
 
-    /// Restores the chain's state; the subtask runs from now on.
+    /// The chain has restored its state.
+    pub(crate) fn restored(&mut self, restored: &mut Restored) {
+        self.writer.turns.go_on(restored.chain());
+    }
+
+    /// The subtask runs from now on.
     pub(crate) fn opened(&mut self) {
         self.phase = Phase::Running;
         self.reporter.report(Report::Running);

@@ -3,11 +3,11 @@
 use crate::error::Error;
 use millstream_io::Record;
 use millstream_io::error::Class;
-use millstream_state::key_group::KeyGroup;
 use millstream_state::keyed::RestoreError;
-use millstream_state::metadata::KeyedHandle;
-use millstream_state::snapshot::SnapshotReader;
-use millstream_state::{CommitPermit, OperatorId};
+use millstream_state::metadata::{FileEntry, Handle, KeyedHandle, SHARED_FILE};
+use millstream_state::snapshot::{Chain, SnapshotReader, StateId};
+use millstream_state::{CommitPermit, OperatorId, Snapshots};
+use std::sync::Arc;
 
 /// One subtask's part of the checkpoint that a start goes on from; empty on a fresh start.
 #[derive(Default)]
@@ -25,6 +25,10 @@ pub struct Restored {
     /// Keyed state, narrowed to this subtask's key groups.
     pub(crate) keyed: Vec<(OperatorId, Vec<(u16, KeyedHandle)>)>,
     pub(crate) reader: Option<SnapshotReader>,
+    /// The files of the checkpoint, where later ones may name them: it is one of the line that goes on.
+    pub(crate) owned: Option<Arc<[FileEntry]>>,
+    /// Parts that states build on, as they follow one another.
+    pub(crate) built_on: Vec<(StateId, KeyedHandle)>,
 }
 
 impl Restored {
@@ -42,23 +46,50 @@ impl Restored {
         Ok(all)
     }
 
-    /// Hands the key groups of one of an operator's keyed states to `visit`.
+    /// Restores one of an operator's keyed states. Its next snapshots build on what is restored, where that and the state
+    /// allow it.
     ///
     /// # Errors
-    /// Damaged files, and what `visit` finds.
-    pub(crate) fn keyed(
+    /// Damaged files, and bytes that the state cannot use.
+    pub(crate) fn state(
         &mut self,
         operator: OperatorId,
         state: u16,
-        mut visit: impl FnMut(KeyGroup, u64, &[u8]) -> Result<(), RestoreError>,
+        into: &mut impl Snapshots,
     ) -> Result<(), Error> {
-        let Some(reader) = &mut self.reader else { return Ok(()) };
-        for (_, handles) in self.keyed.iter().filter(|(id, _)| *id == operator) {
-            for (_, handle) in handles.iter().filter(|(of, _)| *of == state) {
-                reader.groups(handle, &mut visit)?;
+        let of_it = self.keyed.iter().filter(|(id, _)| *id == operator).flat_map(|(_, handles)| handles);
+        let handles: Vec<_> = of_it.filter(|(of, _)| *of == state).map(|(_, handle)| handle).collect();
+        if let Some(reader) = &mut self.reader {
+            for handle in &handles {
+                reader.groups(handle, |group, entries, bytes| into.restore(group, entries, bytes))?;
             }
         }
+        let unusable = |error: RestoreError| {
+            Error::new(Class::Fatal, "restore", format!("keyed state of operator {operator}"), error)
+        };
+        into.restored().map_err(unusable)?;
+        if self.owned.is_some() && handles.iter().all(|handle| outlives(handle)) && into.build_on_restored() {
+            let parts = handles.iter().map(|handle| {
+                // By the state's present number, which need not be the one that it had.
+                ((operator, state), KeyedHandle { state, ..KeyedHandle::clone(handle) })
+            });
+            self.built_on.extend(parts);
+        }
         Ok(())
+    }
+
+    /// The chain of snapshots that those of the subtask build on; `None` where the next one has to be one of everything.
+    pub(crate) fn chain(&mut self) -> Option<Chain> {
+        let parts = std::mem::take(&mut self.built_on);
+        Chain::resume(parts, self.owned.as_deref().unwrap_or_default())
+    }
+}
+
+/// Whether a part does not go with its checkpoint.
+fn outlives(handle: &KeyedHandle) -> bool {
+    match &handle.data {
+        Handle::Inline(_) => true,
+        Handle::File { name, .. } => name.starts_with(SHARED_FILE),
     }
 }
 

@@ -86,6 +86,13 @@ impl Turns {
         Self { shared: Arc::new(shared) }
     }
 
+    /// The chain that the next snapshot builds on, before there is one; none where it has to be one of everything.
+    pub fn go_on(&mut self, chain: Option<Chain>) {
+        let wanted = chain.is_none();
+        self.shared.order.lock().chain = chain.unwrap_or_default();
+        self.shared.base_wanted.store(wanted, Ordering::Relaxed);
+    }
+
     /// The turn of the next snapshot, which has this number.
     pub(super) fn next(&mut self, id: CheckpointId) -> Turn {
         let mut given = self.shared.given.lock();

@@ -130,8 +130,9 @@ impl Hand {
     #[track_caller]
     pub fn fail(&mut self, name: &str) {
         let mut cells = self.cells.lock().unwrap();
-        let at = cells.iter().position(|cell| cell.name().starts_with(name));
-        cells.remove(at.unwrap_or_else(|| panic!("no {name}"))).fail("failed by hand");
+        let names: Vec<_> = cells.iter().map(|cell| cell.name().to_owned()).collect();
+        let at = names.iter().position(|other| other.starts_with(name));
+        cells.remove(at.unwrap_or_else(|| panic!("no {name} in {names:?}"))).fail("failed by hand");
         drop(cells);
         self.turn();
     }
@@ -159,6 +160,19 @@ impl Hand {
             any = true;
         }
         panic!("the subtasks always have something to do");
+    }
+
+    /// The attempt that follows a failed one begins, and all its subtasks run.
+    #[track_caller]
+    pub fn finish_restart(&mut self) {
+        for _ in 0..100 {
+            self.settle();
+            if self.control.metrics().state == JobState::Running {
+                return;
+            }
+            self.pass(Duration::from_secs(1));
+        }
+        panic!("the job does not go on");
     }
 
     /// The supervisor's turn.

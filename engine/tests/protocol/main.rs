@@ -2,6 +2,7 @@
 //! step, so that it can stop at the very moment that a rule is about.
 
 mod barriers;
+mod chain;
 #[path = "../common/mod.rs"]
 mod common;
 mod deletions;

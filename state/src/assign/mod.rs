@@ -185,10 +185,6 @@ fn keyed(
     n: usize,
 ) -> Vec<(u16, KeyedHandle)> {
     let own = parallelism.range_of(n);
-    let narrowed = |handle: &KeyedHandle| {
-        let groups: Vec<_> = handle.groups.iter().copied().filter(|g| own.contains(g.group)).collect();
-        (!groups.is_empty()).then(|| KeyedHandle { groups, ..handle.clone() })
-    };
     let handles = old.subtasks.iter().filter(|s| !s.finished).flat_map(|s| &s.keyed);
-    handles.filter_map(|handle| Some((indexes.new_state(handle.state)?, narrowed(handle)?))).collect()
+    handles.filter_map(|handle| Some((indexes.new_state(handle.state)?, handle.narrowed(own)?))).collect()
 }

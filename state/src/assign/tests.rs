@@ -71,12 +71,15 @@ fn kg_05_key_groups_follow_their_owner() {
         let all = assigned(&[source(), count(parallelism)]).unwrap();
         assert_eq!(all[1].subtasks.iter().map(groups).collect::<Vec<_>>(), expected);
     }
-    // A narrowed handle says where in the file its group is: 63 has bytes 30..100 of the first file.
+    // A narrowed handle has the group's bytes and no others: 63 has bytes 30..100 of the first one.
     let all = assigned(&[source(), count(4)]).unwrap();
     let (state, handle) = &all[1].subtasks[1].keyed[0];
     assert_eq!(*state, 0);
-    assert_eq!((handle.groups[0].offset, handle.groups[0].len), (30, 70));
-    assert_eq!(handle.data, sample().operators[1].subtasks[0].keyed[0].data);
+    assert_eq!((handle.groups[0].offset, handle.groups[0].len), (0, 70));
+    let Handle::File { name, offset, .. } = &sample().operators[1].subtasks[0].keyed[0].data else {
+        panic!()
+    };
+    assert_eq!(handle.data, Handle::File { name: name.clone(), offset: offset + 30, len: 70 });
 }
 
 /// Lists are handed over whole, with the old subtasks' order.

@@ -184,6 +184,12 @@ impl CheckpointStore {
         Ok(Some(Restored::new(dir, metadata)))
     }
 
+    /// Whether a snapshot is a checkpoint of the current line, so that later ones may name its shared files. What somebody else
+    /// owns, be it an earlier line, may go at any time (CL-02).
+    pub fn owns(&self, restored: &Restored) -> bool {
+        restored.is_of(&self.dir, self.lineage.line)
+    }
+
     /// The metadata of a retained checkpoint.
     ///
     /// # Errors

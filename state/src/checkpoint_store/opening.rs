@@ -48,6 +48,11 @@ impl Restored {
         let permit = CommitPermit::mint(metadata.checkpoint);
         Self { dir, metadata: Arc::new(metadata), permit }
     }
+
+    /// Whether it is a checkpoint of this line of the job.
+    pub(super) fn is_of(&self, dir: &JobDir, line: u64) -> bool {
+        self.dir == dir.checkpoint(self.metadata.checkpoint) && self.metadata.line == line
+    }
 }
 
 /// A start that has been decided on, and has changed nothing yet.
@@ -112,6 +117,12 @@ impl Opening {
     /// What the start goes on from; displayed, the line that tells the user.
     pub fn start(&self) -> &Start {
         &self.plan.start
+    }
+
+    /// Whether the snapshot that the start goes on from is a checkpoint of the line that goes on: see
+    /// [`CheckpointStore::owns`].
+    pub fn owns_restored(&self) -> bool {
+        self.restored.as_ref().is_some_and(|restored| restored.is_of(&self.dir, self.line()))
     }
 
     /// The snapshot that the start goes on from, if there is one.

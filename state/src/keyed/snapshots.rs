@@ -15,7 +15,8 @@ use crate::paged::PagedFault;
 /// A large state need not have room for its snapshot: who drains it may take what is finished while the rest is still being
 /// encoded, by [`take_chunk`](Self::take_chunk) after every drain.
 ///
-/// **Restoring**: [`restore`](Self::restore) each part, then [`restored`](Self::restored) once.
+/// **Restoring**: [`restore`](Self::restore) each part, then [`restored`](Self::restored) once, then, where what was
+/// restored may be named by later checkpoints, [`build_on_restored`](Self::build_on_restored).
 pub trait Snapshots {
     /// Barrier: what a snapshot holds is the state as of now. Constant time.
     ///
@@ -74,6 +75,13 @@ pub trait Snapshots {
     /// As for [`restore`](Self::restore), for what can be seen only when all is there.
     fn restored(&mut self) -> Result<(), RestoreError> {
         Ok(())
+    }
+
+    /// Has the next snapshot be one of what changes from now on, behind all that was [restored](Self::restored) just now:
+    /// so a chain of snapshots goes on over a restart. Returns whether that can be; where it cannot, which is the default,
+    /// the next snapshot does not build on others.
+    fn build_on_restored(&mut self) -> bool {
+        false
     }
 
     /// Has the next snapshot be one of everything, because the last one that was taken is lost.

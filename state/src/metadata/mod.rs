@@ -12,6 +12,7 @@ use millstream_io::id::CheckpointId;
 use std::sync::Arc;
 
 mod encode;
+mod narrow;
 mod parse;
 #[cfg(test)]
 mod tests;

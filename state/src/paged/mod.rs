@@ -543,11 +543,24 @@ impl<K: Key, V: Record + Default> Snapshots for PagedState<K, V> {
                 settled.map_err(|problem| RestoreError::Pages { group, at: 0, problem })?;
             }
         }
-        if self.moved && !self.small.is_empty() {
-            self.move_to_pages();
+        if self.moved {
+            table!(self.pages.mark_all());
+            if !self.small.is_empty() {
+                self.move_to_pages();
+            }
         }
         self.more();
         Ok(())
+    }
+
+    fn build_on_restored(&mut self) -> bool {
+        // What came as entries is in no pages of the chain.
+        if self.based || !self.moved || self.entered.contains(&true) {
+            return false;
+        }
+        table!(self.pages.unmark_all());
+        self.based = true;
+        true
     }
 
     fn forget_base(&mut self) {

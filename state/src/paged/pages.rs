@@ -12,7 +12,8 @@
 //!
 //! So a line that is dirty already can be changed without a look at anything else, and most lines that change are.
 //!
-//! All three hold because [`Pages::write`], [`Pages::replace`] and [`Pages::line_mut`] are the only ways to change bytes.
+//! All three hold because [`Pages::write`], [`Pages::replace`] and [`Pages::line_mut`] are the only ways to change bytes,
+//! but for [`Pages::load`], behind which [`Pages::mark_all`] says that everything may have changed.
 //! No other thread touches any of it.
 
 use super::copied::{Copied, Piece};
@@ -333,6 +334,13 @@ impl Pages {
         }
     }
 
+    /// Nothing has changed since the last snapshot: what is there is what was loaded, and in snapshots already.
+    pub fn unmark_all(&mut self) {
+        debug_assert!(!self.draining);
+        self.segments.iter_mut().for_each(|segment| segment.dirty = [0; 2]);
+        self.dirty.fill(0);
+    }
+
     /// Pages of a group, as many as `1 << log2`, side by side and in one segment, all zero. Returns the first.
     ///
     /// # Errors
@@ -395,7 +403,8 @@ impl Pages {
         self.groups[group][local / SEGMENT_PAGES] as usize * SEGMENT_PAGES + local % SEGMENT_PAGES
     }
 
-    /// Writes lines of a group's page as a snapshot has them, which may be a page that the group does not have yet.
+    /// Writes lines of a group's page as a snapshot has them, which may be a page that the group does not have yet. They do
+    /// not become dirty.
     ///
     /// # Errors
     /// The system gives no more memory.
@@ -413,14 +422,16 @@ impl Pages {
         }
         let page = self.page_of(group, local);
         self.segments[page / SEGMENT_PAGES].fresh &= !(1 << (page % SEGMENT_PAGES));
-        let mut lines = lines;
+        let (mut lines, mut line) = (lines, 0);
+        // Lines that are side by side are copied at once.
         while lines != 0 {
-            let line = page * PAGE_LINES + lines.trailing_zeros() as usize;
-            lines &= lines - 1;
-            if let Some((first, rest)) = content.split_first_chunk() {
-                *self.line_mut(line) = *first;
-                content = rest;
-            }
+            let (gap, run) = (lines.trailing_zeros(), (lines >> lines.trailing_zeros()).trailing_ones());
+            line += gap as usize;
+            let Some((first, rest)) = content.split_at_checked(run as usize * LINE) else { break };
+            self.memory.bytes_mut(page * PAGE + line * LINE, first.len()).copy_from_slice(first);
+            content = rest;
+            line += run as usize;
+            lines = lines.checked_shr(gap + run).unwrap_or(0);
         }
         Ok(())
     }

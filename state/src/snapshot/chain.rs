@@ -24,8 +24,8 @@ const MOST_UNMERGED: usize = 32;
 #[derive(Debug, Default)]
 pub struct Chain {
     /// The states that have a base.
-    based: HashSet<StateId>,
-    links: Vec<Link>,
+    pub(super) based: HashSet<StateId>,
+    pub(super) links: Vec<Link>,
     /// Links there ever were.
     made: u64,
 }
@@ -33,13 +33,17 @@ pub struct Chain {
 /// What one snapshot has of the chain, or several that were merged: its states' parts, and the file that they are in,
 /// unless they are so small that they are in the metadata.
 #[derive(Clone, Debug)]
-struct Link {
-    number: u64,
-    parts: Vec<(StateId, KeyedHandle)>,
-    file: Option<FileEntry>,
+pub(super) struct Link {
+    pub number: u64,
+    pub parts: Vec<(StateId, KeyedHandle)>,
+    pub file: Option<FileEntry>,
 }
 
 impl Link {
+    pub fn nothing() -> Self {
+        Self { number: 0, parts: Vec::new(), file: None }
+    }
+
     fn len(&self) -> u64 {
         self.parts.iter().map(|(_, part)| part.data.len()).sum()
     }
@@ -96,7 +100,7 @@ impl Chain {
         }
     }
 
-    fn number(&mut self) -> u64 {
+    pub(super) fn number(&mut self) -> u64 {
         self.made += 1;
         self.made
     }

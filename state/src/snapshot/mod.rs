@@ -8,6 +8,7 @@ mod chain;
 mod merge;
 mod merging;
 mod read;
+mod resume;
 #[cfg(test)]
 mod tests;
 mod write;

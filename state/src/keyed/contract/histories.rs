@@ -28,6 +28,8 @@ enum Op {
     Lose,
     /// Goes on with a state restored from a snapshot of now.
     Restart,
+    /// The same, and later snapshots build on those that it was restored from, where the state can.
+    Resume,
 }
 
 fn ops(keys: u64) -> impl Strategy<Value = Vec<Op>> {
@@ -44,6 +46,7 @@ fn ops(keys: u64) -> impl Strategy<Value = Vec<Op>> {
         2 => Just(Op::Abandon),
         2 => Just(Op::Lose),
         1 => Just(Op::Restart),
+        2 => Just(Op::Resume),
     ];
     prop::collection::vec(op, 1..120)
 }
@@ -184,6 +187,15 @@ impl<K: Sample + Key, V: Sample + Default, B: Made<K, V>> Pair<K, V, B> {
                 self.finish();
                 self.state = restored(&self.chain);
                 self.chain.clear();
+            }
+            Op::Resume => {
+                self.finish();
+                self.apply(Op::Freeze);
+                self.finish();
+                self.state = restored(&self.chain);
+                if !self.state.build_on_restored() {
+                    self.chain.clear();
+                }
             }
         }
         assert_eq!(self.state.len(), self.model.len());

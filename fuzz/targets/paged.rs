@@ -41,10 +41,11 @@ fuzz_target!(|input: &[u8]| {
     let Some((&[kind, entries, cut], bytes)) = input.split_first_chunk() else { return };
     let parts = bytes.split_at(usize::from(cut).min(bytes.len()));
     let (parts, entries) = ([parts.0, parts.1], u64::from(entries));
-    match kind % 4 {
+    match kind % 5 {
         0 => restore::<u64, u64>(entries, parts),
         1 => restore::<String, Option<String>>(entries, parts),
         2 => restore::<(u32, String), (u64, bool)>(entries, parts),
+        3 => restore::<(u64, u64), (u64, [u8; 32])>(entries, parts),
         _ => restore::<bool, (u64, u64)>(entries, parts),
     }
 });

@@ -128,6 +128,13 @@ impl Sample for (u64, u64) {
     }
 }
 
+/// 48 bytes.
+impl Sample for ((u64, u64), (u64, u64), (u64, u64)) {
+    fn sample(n: u64) -> Self {
+        ((n, !n), (n * 3, 5), (0, n << 40))
+    }
+}
+
 /// Texts of 0 to 50 bytes: in the slot, in the arena, and of just sixteen.
 impl Sample for String {
     fn sample(n: u64) -> String {

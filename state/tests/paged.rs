@@ -88,6 +88,12 @@ fn cp_24_words_live_on_pages() {
 }
 
 #[test]
+fn cp_24_wide_values_of_a_fixed_size_live_on_pages() {
+    live::<u64, [u8; 24]>(|n| n, |step| [step as u8; 24]);
+    live::<(u64, u32), ((u64, u64), [u8; 32])>(|n| (n, 7), |step| ((step, !step), [step as u8; 32]));
+}
+
+#[test]
 fn cp_24_texts_of_many_lengths_live_on_pages() {
     live::<String, String>(
         |n| format!("{n}-{}", "k".repeat(n as usize % 30)),

@@ -6,7 +6,7 @@
 //! - `memory`: a range that never moves, in memory and in files, by line and by byte;
 //! - `pages`: which lines are dirty, which are frozen, and the only way to change one; `image`: lines as bytes of a snapshot;
 //!   `copied`: those bytes on their way out;
-//! - `bucket`: runs of pages with a part of the keys of one key group, in two forms, `words` and `records`;
+//! - `bucket`: runs of pages with a part of the keys of one key group, in three forms, `words`, `slots` and `records`;
 //! - `directory`: which bucket a hash leads to;
 //! - `table`: the hot path, growth, and how pages are read back.
 
@@ -31,7 +31,7 @@ use crate::keyed::{
     Chunk, ChunkPart, Entry, Extent, GroupChunk, KeyedBackend, KeyedSnapshot, RestoreError, Snapshots, Visit,
     restore,
 };
-use bucket::{Records, Words};
+use bucket::{Records, Slots, Words};
 use millstream_io::record::{Key, Record};
 use millstream_io::scratch::Supply;
 use table::{Loading, Table};
@@ -97,8 +97,9 @@ pub struct PagedState<K: Key, V: Record + Default> {
     pinned: bool,
     /// Whether a visit to every key is under way, whose progress is one in this form.
     visiting: bool,
-    // Exactly one of the two is used, as a constant of the types says.
+    // Exactly one of the three is used, as constants of the types say.
     words: Table<K, V, Words>,
+    slots: Table<K, V, Slots>,
     records: Table<K, V, Records>,
     /// What their memory comes from.
     supply: Supply,
@@ -124,11 +125,18 @@ enum Freeze {
     Complete,
 }
 
-/// Calls a method of the table that is used, or uses its field.
+/// Calls a method of the table that is used, or uses its field; of the three that are named, or of those that something has.
 macro_rules! table {
-    ($self:ident . $($what:tt)*) => {
-        if Words::suits::<K, V>() { $self.words.$($what)* } else { $self.records.$($what)* }
+    ([$words:expr, $slots:expr, $records:expr]. $($what:tt)*) => {
+        if Words::suits::<K, V>() {
+            $words.$($what)*
+        } else if Slots::suits::<K, V>() {
+            $slots.$($what)*
+        } else {
+            $records.$($what)*
+        }
     };
+    ($self:ident . $($what:tt)*) => { table!([$self.words, $self.slots, $self.records].$($what)*) };
 }
 
 impl<K: Key, V: Record + Default> PagedState<K, V> {
@@ -153,6 +161,7 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
     /// As for [`PagedState::new`].
     pub fn new_in(range: KeyGroupRange, max_parallelism: u32, supply: Supply) -> Result<Self, PagedFault> {
         let grouping = Grouping::new(max_parallelism);
+        let (words, slots) = (Words::suits::<K, V>(), Slots::suits::<K, V>());
         Ok(Self {
             small: HeapState::new(range, max_parallelism),
             most: SMALL,
@@ -160,8 +169,9 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
             moved: false,
             pinned: false,
             visiting: false,
-            words: Table::new(range, grouping, &supply, Words::suits::<K, V>())?,
-            records: Table::new(range, grouping, &supply, !Words::suits::<K, V>())?,
+            words: Table::new(range, grouping, &supply, words)?,
+            slots: Table::new(range, grouping, &supply, slots && !words)?,
+            records: Table::new(range, grouping, &supply, !slots && !words)?,
             supply,
             range,
             parting: None,
@@ -200,8 +210,13 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
     /// A table on pages without keys.
     fn clear_pages(&mut self) -> Result<(), PagedFault> {
         let grouping = table!(self.grouping());
-        self.words = Table::new(self.range, grouping, &self.supply, Words::suits::<K, V>())?;
-        self.records = Table::new(self.range, grouping, &self.supply, !Words::suits::<K, V>())?;
+        if Words::suits::<K, V>() {
+            self.words = Table::new(self.range, grouping, &self.supply, true)?;
+        } else if Slots::suits::<K, V>() {
+            self.slots = Table::new(self.range, grouping, &self.supply, true)?;
+        } else {
+            self.records = Table::new(self.range, grouping, &self.supply, true)?;
+        }
         table!(self.pages.pieces_of(self.chunk));
         Ok(())
     }
@@ -211,10 +226,8 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
         if self.pinned || self.visiting {
             return;
         }
-        let Self { small, words, records, .. } = self;
-        small.for_each(|key, value| {
-            if Words::suits::<K, V>() { words.insert(key, value) } else { records.insert(key, value) }
-        });
+        let Self { small, words, slots, records, .. } = self;
+        small.for_each(|key, value| table!([words, slots, records].insert(key, value)));
         if table!(self.has_overflow()) || table!(self.take_fault()).is_some() {
             // What it took it has twice now.
             table!(self.take_overflow());
@@ -253,17 +266,13 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
 
     /// Keeps all of the state as a whole, for good.
     fn leave_pages(&mut self) {
-        let Self { small, words, records, .. } = self;
+        let Self { small, words, slots, records, .. } = self;
         let put = |key: K::Ref<'_>, value: &mut V| {
             small.with(K::hash(key), key, |mut entry| *entry = V::own(value.view()));
             true
         };
         let mut all = Visit::default();
-        if Words::suits::<K, V>() {
-            words.visit(&mut all, usize::MAX, put);
-        } else {
-            records.visit(&mut all, usize::MAX, put);
-        }
+        table!([words, slots, records].visit(&mut all, usize::MAX, put));
         self.moved = false;
         self.pinned = true;
         self.based = false;
@@ -280,11 +289,7 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
             entries: self.counts[index],
             bytes,
         };
-        let groups = if Words::suits::<K, V>() {
-            self.words.pages.take_image().map(chunk).collect()
-        } else {
-            self.records.pages.take_image().map(chunk).collect()
-        };
+        let groups = table!(self.pages.take_image().map(chunk).collect());
         let extent = self.extent();
         self.based = true;
         KeyedSnapshot { extent, groups }
@@ -386,7 +391,7 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for PagedState<K, V> {
     ) -> R {
         let Some(spot) = table!(self.find_near(place, hash, key)) else { return self.with(hash, key, f) };
         let result = table!(self.operate(spot, key, f));
-        if !Words::suits::<K, V>() {
+        if !Words::suits::<K, V>() && !Slots::suits::<K, V>() {
             self.look_after_pages();
         }
         result

@@ -112,6 +112,18 @@ impl Pages {
         prefetch_index(&self.dirty, line / PAGE_LINES);
     }
 
+    /// Bytes that may be changed at once, as all their lines are dirty; `None` also where they are in two pages.
+    #[inline(always)]
+    pub fn dirty_mut(&mut self, at: usize, len: usize) -> Option<&mut [u8]> {
+        let (first, last) = (at / LINE, (at + len.max(1) - 1) / LINE);
+        let (page, lines) = (first / PAGE_LINES, last - first);
+        if last / PAGE_LINES != page {
+            return None;
+        }
+        let mask = (u64::MAX >> (PAGE_LINES - 1 - lines)) << (first % PAGE_LINES);
+        (self.dirty[page] & mask == mask).then(|| self.memory.bytes_mut(at, len))
+    }
+
     /// Writes bytes over as many of one line. One that holds the same already does not become dirty.
     #[inline(always)]
     pub fn replace_in_line(&mut self, at: usize, new: &[u8]) {

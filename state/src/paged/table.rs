@@ -128,16 +128,17 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
     /// Where a hash's home is.
     #[inline(always)]
     fn place(&self, group: usize, hash: u64) -> Place {
-        let lead = self.directory.lead(group, hash);
-        Place { line: lead.line + lead.home(hash), bucket: lead.line }
+        F::place(self.directory.lead(group, hash), hash)
     }
 
     /// Asks the memory for a hash's home, and says where that is.
     #[inline(always)]
     pub fn prefetch(&self, group: u32, hash: u64) -> Place {
         let place = self.place((group as usize).wrapping_sub(usize::from(self.range.start().0)), hash);
-        self.pages.prefetch(place.line as usize);
-        self.pages.prefetch_mask(place.line as usize);
+        self.pages.prefetch(F::home_line(place));
+        if F::IN_HOME {
+            self.pages.prefetch_mask(F::home_line(place));
+        }
         place
     }
 
@@ -343,7 +344,7 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
             depth: target.depth as u8,
             prefix: target.prefix,
             homes: shape.homes as u16,
-            top: (1 + shape.homes) * LINE as u32,
+            top: shape.top,
             ..Header::default()
         };
         debug_assert!(header.top as usize <= shape.bytes());

@@ -7,6 +7,9 @@ use proptest::prelude::*;
 
 const KEYS: u64 = 400;
 
+/// What has slots, as a value.
+type Six = ((u64, u64), (u64, u64), (u64, u64));
+
 fn empty<K: Key, V: Record + Default>() -> PagedState<K, V> {
     let whole = Parallelism::new(1, Some(2)).unwrap();
     PagedState::new(whole.range_of(0), whole.max()).unwrap().small_up_to(0)
@@ -81,6 +84,7 @@ fn what_is_whole_is_restored() {
         (parts::<u64, u64>(), restore::<u64, u64> as fn(&[_]) -> _),
         (parts::<String, String>(), restore::<String, String>),
         (parts::<i32, (u64, u64)>(), restore::<i32, (u64, u64)>),
+        (parts::<u64, Six>(), restore::<u64, Six>),
     ] {
         assert_eq!(restored(&parts), Ok(parts[2].0 as usize));
     }
@@ -125,6 +129,7 @@ proptest! {
     ) {
         flips::<u64, u64>(&at, value);
         flips::<String, String>(&at, value);
+        flips::<(u64, u64), Six>(&at, value);
         flips::<u64, Option<String>>(&at, value);
     }
 

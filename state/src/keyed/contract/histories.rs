@@ -277,12 +277,17 @@ macro_rules! histories {
     };
 }
 
+/// 48 bytes: more than a word's slot has room for.
+type Six = ((u64, u64), (u64, u64), (u64, u64));
+
 histories! {
     cp_24_words_to_i64: u64 => i64, 40;
     cp_24_many_words_to_u64: u64 => u64, 3000;
     cp_24_words_to_texts: u64 => String, 900;
     cp_24_short_words_to_pairs: i32 => (u64, u64), 900;
     cp_24_pairs_of_words_to_options: (u32, u32) => Option<String>, 300;
+    cp_24_words_to_wide_values: u64 => Six, 900;
+    cp_24_pairs_of_words_to_wide_values: (u32, u32) => Six, 300;
     cp_24_texts_to_i64: String => i64, 40;
     cp_24_texts_to_pairs: String => (u64, u64), 900;
     cp_24_words_with_texts_to_texts: (u64, String) => String, 300;

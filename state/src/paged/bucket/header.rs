@@ -11,8 +11,10 @@ pub(in crate::paged) const ASIDE: usize = 32;
 pub(in crate::paged) struct Shape {
     /// Its pages are `1 << log2`.
     pub log2: u32,
-    /// Lines that are homes.
+    /// Homes: lines, or groups of tags.
     pub homes: u32,
+    /// What the header says as [`Header::top`] while the bucket is empty.
+    pub top: u32,
 }
 
 impl Shape {
@@ -37,9 +39,9 @@ pub(in crate::paged) struct Header {
     pub count: u32,
     /// Those top bits, in their place.
     pub prefix: u64,
-    /// Lines that are homes.
+    /// Homes: lines, or groups of tags.
     pub homes: u16,
-    /// Bytes in use, from the beginning of the bucket (where entries are not in their homes).
+    /// Bytes in use, from the beginning of the bucket (records); tags that stand for keys that were taken out (slots).
     pub top: u32,
 }
 

@@ -1,20 +1,23 @@
 //! Buckets: a run of pages with a part of one key group's keys, chosen by the top bits of their hashes.
 //!
 //! The first line of a bucket is its header, the lines behind it are homes: a key's home is chosen by the bits of its
-//! hash that follow those that chose the bucket. There are two forms, chosen by the types of key and value:
-//! [`Words`] for small values of a fixed size under word keys, [`Records`] for all others.
+//! hash that follow those that chose the bucket. There are three forms, chosen by the types of key and value: [`Words`] for
+//! small values of a fixed size under word keys, [`Slots`] for other keys and values of a fixed size, [`Records`] for all that is
+//! left.
 
 mod header;
 mod records;
+mod slots;
 mod words;
 
 pub(super) use header::{Header, Shape};
 pub(super) use records::Records;
+pub(super) use slots::Slots;
 pub(super) use words::Words;
 
 use super::memory::{LINE, PAGE};
 use super::pages::Pages;
-use millstream_io::record::{Key, Record};
+use millstream_io::record::{Key, Record, Wire};
 
 /// The largest bucket: a whole segment.
 pub(super) const MAX_LOG2: u32 = super::memory::SEGMENT_PAGES.ilog2();
@@ -28,7 +31,7 @@ pub(super) const MAX_DEPTH: u32 = 16;
 pub(super) struct Lead {
     /// The number of the bucket's first line.
     pub line: u32,
-    /// Lines that are homes.
+    /// Homes: lines, or groups of tags.
     homes: u16,
     /// How many top bits chose the bucket.
     depth: u8,
@@ -42,7 +45,7 @@ impl Lead {
         Self { line: (page * (PAGE / LINE)) as u32, homes: header.homes, depth: header.depth }
     }
 
-    /// Lines that are homes.
+    /// Homes: lines, or groups of tags.
     pub fn homes(self) -> u32 {
         self.homes.into()
     }
@@ -57,7 +60,7 @@ impl Lead {
         self.line == 0
     }
 
-    /// The home of a hash: its line, counted from the bucket's.
+    /// The home of a hash: its line, counted from the bucket's; or its group, counted from 1.
     #[inline(always)]
     pub fn home(self, hash: u64) -> u32 {
         let bits = (hash << self.depth) >> 32;
@@ -73,10 +76,10 @@ impl Lead {
 /// Where a key probably is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
-    /// The line of its home.
-    pub(super) line: u32,
-    /// The first line of its bucket.
-    pub(super) bucket: u32,
+    /// Its home: the number of that line, or group of tags, among all that memory has.
+    pub(super) home: u32,
+    /// A line from which what the home tells of is counted: the first one of the bucket, or of the group's slots.
+    pub(super) behind: u32,
 }
 
 /// Where a key is.
@@ -98,11 +101,20 @@ pub(super) trait Form<K: Key, V: Record>: Send + 'static {
     /// The largest entry.
     const MOST: usize;
 
+    /// Whether the value is in the home.
+    const IN_HOME: bool;
+
     /// What is looked for.
     type Probe<'a>: Copy;
 
     /// Calls `f` with what to look for.
     fn with_probe<R>(hash: u64, key: K::Ref<'_>, f: impl FnOnce(Self::Probe<'_>) -> R) -> R;
+
+    /// Where a hash's home is.
+    fn place(lead: Lead, hash: u64) -> Place;
+
+    /// The line of a home.
+    fn home_line(place: Place) -> usize;
 
     /// Asks the memory for what is behind the home, once the home is there.
     fn approach(pages: &Pages, place: Place, hash: u64);
@@ -147,4 +159,38 @@ pub(super) trait Form<K: Key, V: Record>: Send + 'static {
 
     /// Calls `f` with the key of an entry that [`Form::each`] gave; returns the value.
     fn with_entry<R>(entry: &[u8], f: impl FnOnce(K::Ref<'_>, V) -> R) -> R;
+}
+
+/// What is encoded without asking for memory.
+const SMALL: usize = 256;
+
+/// Calls `f` with the encoding of a view.
+#[inline(always)]
+fn with_encoded<T: Record, R>(view: T::Ref<'_>, f: impl FnOnce(&[u8]) -> R) -> R {
+    let size = T::Wire::size(T::to_wire(view));
+    let mut small = [0; SMALL];
+    if let Some(bytes) = small.get_mut(..size) {
+        T::encode_to(view, bytes);
+        f(bytes)
+    } else {
+        f(&T::encode(view))
+    }
+}
+
+/// The record that bytes begin with, which were encoded here or checked.
+#[inline(always)]
+fn parsed<T: Record>(bytes: &[u8]) -> (T::Ref<'_>, usize) {
+    match T::parse(bytes) {
+        Ok(parsed) => parsed,
+        Err(error) => panic!("a record in the table is well-formed: {error}"),
+    }
+}
+
+/// Writes a value over one that takes as many bytes.
+#[inline(always)]
+fn encoded_in<V: Record>(pages: &mut Pages, at: usize, size: usize, value: &V) {
+    match pages.dirty_mut(at, size) {
+        Some(bytes) => V::encode_to(value.view(), bytes),
+        None => with_encoded::<V, _>(value.view(), |new| pages.replace(at, new)),
+    }
 }

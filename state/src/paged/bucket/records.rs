@@ -7,7 +7,7 @@
 //! is laid out anew. (Slots with all of the hash were measured: an index twice as large no longer fits the caches that this
 //! one fits.)
 
-use super::{Form, Header, Lead, MAX_LOG2, Place, Shape, Spot};
+use super::{Form, Header, Lead, MAX_LOG2, Place, Shape, Spot, encoded_in, parsed, with_encoded};
 use crate::paged::memory::{LINE, Line, PAGE, SEGMENT};
 use crate::paged::pages::Pages;
 use millstream_io::record::{Key, Record, Wire};
@@ -27,9 +27,6 @@ const PER_LINE: usize = LINE / SLOT;
 /// The largest key with its value, encoded: so that a bucket takes several.
 const MOST: usize = SEGMENT / 4;
 
-/// What is encoded without asking for memory.
-const SMALL: usize = 256;
-
 /// See the module page.
 #[derive(Debug)]
 pub(in crate::paged) struct Records;
@@ -41,19 +38,6 @@ pub(in crate::paged) struct Probe<'a> {
     key: &'a [u8],
 }
 
-/// Calls `f` with the encoding of a view.
-#[inline(always)]
-fn with_encoded<T: Record, R>(view: T::Ref<'_>, f: impl FnOnce(&[u8]) -> R) -> R {
-    let size = T::Wire::size(T::to_wire(view));
-    let mut small = [0; SMALL];
-    if let Some(bytes) = small.get_mut(..size) {
-        T::encode_to(view, bytes);
-        f(bytes)
-    } else {
-        f(&T::encode(view))
-    }
-}
-
 fn rounded(len: usize) -> usize {
     len.next_multiple_of(UNIT)
 }
@@ -62,15 +46,6 @@ fn rounded(len: usize) -> usize {
 #[inline(always)]
 fn size_of_value<T: Record>(bytes: &[u8]) -> usize {
     T::Wire::FIXED.unwrap_or_else(|| parsed::<T>(bytes).1)
-}
-
-/// The record that bytes begin with, which were encoded here or checked.
-#[inline(always)]
-fn parsed<T: Record>(bytes: &[u8]) -> (T::Ref<'_>, usize) {
-    match T::parse(bytes) {
-        Ok(parsed) => parsed,
-        Err(error) => panic!("a record in the table is well-formed: {error}"),
-    }
 }
 
 /// What is there from a place on to the end of its segment.
@@ -170,6 +145,8 @@ impl<K: Key, V: Record> Form<K, V> for Records {
 
     const MOST: usize = MOST;
 
+    const IN_HOME: bool = false;
+
     type Probe<'a> = Probe<'a>;
 
     #[inline(always)]
@@ -178,11 +155,21 @@ impl<K: Key, V: Record> Form<K, V> for Records {
     }
 
     #[inline(always)]
+    fn place(lead: Lead, hash: u64) -> Place {
+        Place { home: lead.line + lead.home(hash), behind: lead.line }
+    }
+
+    #[inline(always)]
+    fn home_line(place: Place) -> usize {
+        place.home as usize
+    }
+
+    #[inline(always)]
     fn approach(pages: &Pages, place: Place, hash: u64) {
-        let line = pages.line(place.line as usize);
+        let line = pages.line(place.home as usize);
         let mask = with_tag(line, tag(hash));
         let slot = slot_of(&line[mask.trailing_zeros() as usize % PER_LINE * SLOT..]);
-        let at = Self::record_of(place.bucket as usize * LINE, slot);
+        let at = Self::record_of(place.behind as usize * LINE, slot);
         // Of a record of unknown size the beginning; the processor asks for the next line by itself.
         let size = V::Wire::FIXED.map_or(LINE, |value| K::Wire::FIXED.unwrap_or(UNIT) + value);
         for line in at / LINE..(at + size.clamp(1, 4 * LINE) - 1) / LINE + 1 {
@@ -193,14 +180,14 @@ impl<K: Key, V: Record> Form<K, V> for Records {
 
     #[inline(always)]
     fn find_near(pages: &Pages, place: Place, probe: Probe<'_>) -> Option<Spot> {
-        let line = pages.line(place.line as usize);
-        let bucket = place.bucket as usize * LINE;
+        let line = pages.line(place.home as usize);
+        let bucket = place.behind as usize * LINE;
         let mask = with_tag(line, probe.tag);
         let index = mask.trailing_zeros() as usize % PER_LINE;
         let slot = slot_of(&line[index * SLOT..]);
         let value = Self::record_of(bucket, slot) + probe.key.len();
         Self::matches(pages, bucket, slot, probe)
-            .then_some(Spot { slot: place.line as usize * LINE + index * SLOT, value })
+            .then_some(Spot { slot: place.home as usize * LINE + index * SLOT, value })
     }
 
     fn find(pages: &Pages, lead: Lead, hash: u64, probe: Probe<'_>) -> Option<Spot> {
@@ -227,13 +214,12 @@ impl<K: Key, V: Record> Form<K, V> for Records {
 
     #[inline(always)]
     fn update(pages: &mut Pages, spot: Spot, value: &V) -> bool {
-        with_encoded::<V, _>(value.view(), |new| {
-            let fits = size_of_value::<V>(behind(pages, spot.value)) == new.len();
-            if fits {
-                pages.replace(spot.value, new);
-            }
-            fits
-        })
+        let size = V::Wire::size(V::to_wire(value.view()));
+        let fits = size_of_value::<V>(behind(pages, spot.value)) == size;
+        if fits {
+            encoded_in::<V>(pages, spot.value, size, value);
+        }
+        fits
     }
 
     fn replace(pages: &mut Pages, lead: Lead, spot: Spot, value: &V) -> bool {
@@ -299,7 +285,8 @@ impl<K: Key, V: Record> Form<K, V> for Records {
             let log2 = (0..MAX_LOG2 + 1).find(|log2| (PAGE << log2) / LINE >= lines)?;
             // The lines that are left are given out in the same proportion.
             let spare = (PAGE << log2) / LINE - lines;
-            Some(Shape { log2, homes: (homes + spare * homes / lines) as u32 })
+            let homes = (homes + spare * homes / lines) as u32;
+            Some(Shape { log2, homes, top: (1 + homes) * LINE as u32 })
         })
     }
 

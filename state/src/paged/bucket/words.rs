@@ -132,6 +132,8 @@ impl<K: Key, V: Record> Form<K, V> for Words {
 
     const MOST: usize = usize::MAX;
 
+    const IN_HOME: bool = true;
+
     type Probe<'a> = u64;
 
     #[inline(always)]
@@ -140,15 +142,25 @@ impl<K: Key, V: Record> Form<K, V> for Words {
     }
 
     #[inline(always)]
+    fn place(lead: Lead, hash: u64) -> Place {
+        Place { home: lead.line + lead.home(hash), behind: 0 }
+    }
+
+    #[inline(always)]
+    fn home_line(place: Place) -> usize {
+        place.home as usize
+    }
+
+    #[inline(always)]
     fn approach(_: &Pages, _: Place, _: u64) {}
 
     #[inline(always)]
     fn find_near(pages: &Pages, place: Place, word: u64) -> Option<Spot> {
-        let line = pages.line(place.line as usize);
+        let line = pages.line(place.home as usize);
         let resembles = |slot: usize| usize::from(word_of(&line[slot * slot_size::<V>()..]) == word);
         // The first unless seen elsewhere; a sum, since a choice may become a branch that is guessed wrong.
         let slot = (1..per_line::<V>()).fold(0, |at, slot| at + slot * resembles(slot)) % per_line::<V>();
-        let at = place.line as usize * LINE + slot * slot_size::<V>();
+        let at = place.home as usize * LINE + slot * slot_size::<V>();
         (resembles(slot) == 1 && word != 0).then_some(Spot { slot: at, value: at + WORD })
     }
 
@@ -233,7 +245,7 @@ impl<K: Key, V: Record> Form<K, V> for Words {
     }
 
     fn shape(entries: usize, _: usize) -> Option<Shape> {
-        let shape = |log2: u32| Shape { log2, homes: ((PAGE << log2) / LINE - 1) as u32 };
+        let shape = |log2: u32| Shape { log2, homes: ((PAGE << log2) / LINE - 1) as u32, top: 0 };
         // Half full or emptier: the next growth is a while off.
         (0..MAX_LOG2 + 1).map(shape).find(|shape| Self::slots::<V>(shape.homes) / 2 >= entries)
     }

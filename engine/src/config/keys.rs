@@ -164,6 +164,9 @@ keys! {
         "at most 64mb" => |v| *v <= ByteSize::mb(64);
     "state.backend.paged.memory" = state.paged_memory,
         "Memory that pages of keyed state take, in all subtasks of the process together; pages beyond it are in files below `task.local-dir`, which the system writes and reads as it needs. By default half of the machine's memory: less where the process may not have as much.";
+    "state.backend.paged.chunk-size" = state.paged_chunk_size,
+        "Bytes of changed pages that a checkpoint hands over to be written at once, while the rest is still being copied. Up to 64 times as many wait for the disk in each subtask.",
+        "from 1b to 16mb" => |v| (ByteSize(1)..=ByteSize::mb(16)).contains(v);
     "restart-strategy.type" ["restart-strategy"] = restart.kind,
         "What decides about a restart after a failure; auto is exponential-delay with checkpointing and none without.";
     "restart-strategy.fixed-delay.attempts" = restart.fixed_delay.attempts,

@@ -113,11 +113,18 @@ pub struct State {
     pub paged_small_state: ByteSize,
     /// Memory of all pages in the process; `None`: half of the machine's (ruling 24).
     pub paged_memory: Option<ByteSize>,
+    /// Bytes of changed pages that a checkpoint hands over to be written at once.
+    pub paged_chunk_size: ByteSize,
 }
 
 impl Default for State {
     fn default() -> Self {
-        Self { backend: StateBackend::Hashmap, paged_small_state: ByteSize(SMALL as u64), paged_memory: None }
+        Self {
+            backend: StateBackend::Hashmap,
+            paged_small_state: ByteSize(SMALL as u64),
+            paged_memory: None,
+            paged_chunk_size: ByteSize::kb(256),
+        }
     }
 }
 

@@ -103,7 +103,7 @@ where
             Backend::Paged => {
                 let state = PagedState::<K, V>::new_in(groups, max, cx.supply.clone());
                 let state = state.map_err(|fault| failed(cx.operator_id(self.operator), fault))?;
-                let state = state.small_up_to(cx.settings.small_state);
+                let state = state.small_up_to(cx.settings.small_state).chunks_of(cx.settings.chunk);
                 Ok(self.head(cx, state, below))
             }
             _ => Ok(self.head(cx, HeapState::<K, V>::new(groups, max), below)),

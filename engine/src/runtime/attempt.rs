@@ -5,7 +5,7 @@ use crate::checkpoint::{SubtaskId, TaskInfo};
 use crate::error::{Error, calling};
 use crate::graph::Plan;
 use crate::task::{
-    BuildContext, Core, EdgeEnds, Fault, Message, Reporter, Restored, SnapshotWriter, TaskSettings,
+    BuildContext, Core, EdgeEnds, Fault, Flow, Message, Reporter, Restored, SnapshotWriter, TaskSettings,
     ToSupervisor, Turns, Workshop,
 };
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -109,7 +109,9 @@ impl Attempt {
                 finished: false,
             });
             let fault = Fault::default();
-            let core = core(shared, line, seat, mailbox, reporter.clone(), fault.clone(), counters.clone());
+            let flow = Arc::new(Flow::new(shared.settings.chunk, waker.clone()));
+            let core =
+                core(shared, line, seat, mailbox, reporter.clone(), fault.clone(), counters.clone(), flow);
             let mut cx = BuildContext {
                 subtask: seat.subtask,
                 parallelism: planned.parallelism.subtasks(),
@@ -179,6 +181,7 @@ fn core(
     reporter: Reporter,
     fault: Fault,
     counters: Arc<Counters>,
+    flow: Arc<Flow>,
 ) -> Core {
     let name = format!("{}-{}", seat.task, seat.subtask);
     let workshop = Workshop {
@@ -199,6 +202,7 @@ fn core(
         options: shared.write_options,
         line,
         turns: Turns::new(Some(workshop)),
+        flow,
         under_way: Vec::new(),
     };
     Core::new(mailbox, reporter, shared.clock.clone(), fault, shared.settings.clone(), writer)

@@ -16,6 +16,8 @@ pub(super) fn task(settings: &Settings) -> TaskSettings {
         mode: settings.checkpointing.mode,
         backend: backend(settings),
         small_state: settings.state.paged_small_state.as_usize(),
+        chunk: settings.state.paged_chunk_size.as_usize(),
+        interval: settings.checkpointing.interval,
         after_tasks_finish: settings.checkpointing.after_tasks_finish,
     }
 }

@@ -42,6 +42,10 @@ pub(crate) struct TaskSettings {
     pub backend: Backend,
     /// Bytes of state up to which pages are not worth their while.
     pub small_state: usize,
+    /// Bytes of changed pages that are handed over to be written at once.
+    pub chunk: usize,
+    /// Time between checkpoints, if they are taken.
+    pub interval: Option<Duration>,
     /// Whether checkpoints go on when some subtasks have come to their end of data (CP-28).
     pub after_tasks_finish: bool,
 }

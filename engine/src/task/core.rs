@@ -1,5 +1,6 @@
 //! What every subtask does the same way: messages, barriers, snapshots, time.
 
+use super::drain_pace::DrainPace;
 use super::message::{Message, Report, Reporter};
 use super::pace::Watch;
 use super::snapshot::{Pending, SnapshotWriter};
@@ -12,11 +13,6 @@ use millstream_io::clock::{Clock, Moment};
 use millstream_io::id::CheckpointId;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// Bytes of frozen state encoded beside a batch of records.
-const DRAIN_BESIDE_WORK: usize = 32 << 10;
-/// Bytes of frozen state encoded when there is nothing else to do.
-const DRAIN_WHEN_IDLE: usize = 512 << 10;
 
 /// Where a subtask is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +41,9 @@ pub(crate) struct Core {
     mailbox: Receiver<Message>,
     writer: SnapshotWriter,
     pending: Option<Pending>,
+    pace: DrainPace,
+    /// How far the drain under way is.
+    drained: (u64, u64),
     /// What the subtask goes back to when the checkpoint it is parked for fails.
     parked_in: Phase,
     /// The newest barrier that has passed.
@@ -62,6 +61,7 @@ impl Core {
         settings: Arc<TaskSettings>,
         writer: SnapshotWriter,
     ) -> Self {
+        let pace = DrainPace::new(settings.interval, settings.chunk);
         Self {
             phase: Phase::Opening,
             fault,
@@ -71,6 +71,8 @@ impl Core {
             mailbox,
             writer,
             pending: None,
+            pace,
+            drained: (0, 0),
             parked_in: Phase::Running,
             passed: None,
             tick_due: Some(Duration::ZERO),
@@ -110,7 +112,7 @@ impl Core {
     pub(crate) fn barrier(
         &mut self,
         barrier: Barrier,
-        metrics: AckMetrics,
+        mut metrics: AckMetrics,
         chain: &mut impl Control,
     ) -> Result<(), Error> {
         // The coordinator may trigger twice; a barrier that has passed is not passed again.
@@ -120,7 +122,7 @@ impl Core {
         self.passed = Some(barrier.id);
         // A barrier that arrives during a drain finishes the drain first (ruling 13).
         while self.pending.is_some() {
-            self.drain(usize::MAX, chain)?;
+            self.drain(self.pace.most(), chain)?;
         }
         self.fault.check()?;
         let begun = self.clock.now();
@@ -130,8 +132,11 @@ impl Core {
         let mut parts = SnapshotParts::default();
         chain.signal(&mut Signal::Barrier(barrier, &mut parts))?;
         self.fault.check()?;
+        let now = self.clock.now();
+        metrics.sync = now.saturating_sub(begun);
         let ended = matches!(self.phase, Phase::Ended);
-        self.pending = Some(self.writer.begin(barrier, parts, metrics, ended, begun, self.clock.now()));
+        self.pending = Some(self.writer.begin(barrier, parts, metrics, ended, &self.reporter));
+        self.pace.begin(now);
         if barrier.last {
             self.parked_in = self.phase;
             self.phase = Phase::Parked(barrier.id);
@@ -140,28 +145,53 @@ impl Core {
         Ok(())
     }
 
-    /// Encodes some frozen state; when all is encoded, hands the snapshot to the background. Did it do anything?
-    pub(crate) fn drain(&mut self, budget: usize, chain: &mut impl Control) -> Result<bool, Error> {
-        let Some(pending) = &mut self.pending else { return Ok(false) };
-        let mut draining = Draining::new(budget);
+    /// Whether a snapshot is under way of which some state is yet to be encoded: until then nothing may change what is
+    /// emitted at the end.
+    pub(crate) fn is_draining(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// Encodes some frozen state, and hands over what is finished.
+    fn drain(&mut self, budget: usize, chain: &mut impl Control) -> Result<(), Error> {
+        let Some(pending) = &mut self.pending else { return Ok(()) };
+        let mut draining = Draining::new(budget, self.writer.flow.clone());
         chain.signal(&mut Signal::Drain(&mut draining))?;
-        if draining.is_complete() {
+        let (complete, drained, chunks) = draining.over();
+        self.drained = drained;
+        pending.hand_over(chunks);
+        if complete {
             chain.signal(&mut Signal::Collect(&mut pending.parts))?;
             if let Some(pending) = self.pending.take() {
-                self.writer.write(pending, &self.reporter);
+                self.writer.finish(pending, &self.reporter);
             }
         }
-        Ok(true)
+        Ok(())
+    }
+
+    /// The same, of so many bytes or what there is room for. Did it do anything?
+    fn drain_within(&mut self, budget: usize, chain: &mut impl Control) -> Result<bool, Error> {
+        if self.pending.is_none() {
+            return Ok(false);
+        }
+        let room = self.writer.flow.room();
+        if room > 0 {
+            self.drain(budget.min(room), chain)?;
+        }
+        Ok(room > 0)
     }
 
     /// Drains beside work.
-    pub(crate) fn drain_some(&mut self, chain: &mut impl Control) -> Result<bool, Error> {
-        self.drain(DRAIN_BESIDE_WORK, chain)
+    pub(crate) fn drain_some(&mut self, now: Moment, chain: &mut impl Control) -> Result<(), Error> {
+        if self.pending.is_some() {
+            let budget = self.pace.bytes(now, self.drained);
+            self.drain_within(budget, chain)?;
+        }
+        Ok(())
     }
 
-    /// Drains while there is nothing else to do.
+    /// Drains while there is nothing else to do. Did it do anything?
     pub(crate) fn drain_much(&mut self, chain: &mut impl Control) -> Result<bool, Error> {
-        self.drain(DRAIN_WHEN_IDLE, chain)
+        self.drain_within(self.pace.most(), chain)
     }
 
     /// Messages that mean the same to every subtask.

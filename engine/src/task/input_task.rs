@@ -150,10 +150,6 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
 
     /// CP-31 steps 1 to 3: emit what is left, pass the end on, say so. A step does some of it, as of rows (ruling 11).
     fn finish(&mut self) -> Result<(), Error> {
-        // A snapshot under way has to hold the state as it was at its barrier.
-        if self.core.drain_much(&mut self.intake)? {
-            return Ok(());
-        }
         self.pace.begin(self.core.clock.now());
         loop {
             let rows = self.pace.portion();
@@ -265,12 +261,17 @@ impl<T: Record, I: Intake<T>> Subtask for InputTask<T, I> {
             Phase::Closed => Ok(Progress::Finished),
             Phase::Parked(_) if messages => Ok(Progress::Worked),
             Phase::Parked(_) => self.idle(),
+            // A snapshot under way has to hold the state as it was at its barrier.
+            Phase::Finishing if self.core.is_draining() => {
+                let drained = self.core.drain_much(&mut self.intake)?;
+                Ok(if messages || drained { Progress::Worked } else { Progress::Idle(due) })
+            }
             Phase::Finishing => {
                 self.finish()?;
                 Ok(Progress::Worked)
             }
             _ => {
-                self.core.drain_some(&mut self.intake)?;
+                self.core.drain_some(now, &mut self.intake)?;
                 let progress = self.next(now)?;
                 Ok(if messages { Progress::Worked } else { progress })
             }

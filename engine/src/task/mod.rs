@@ -7,7 +7,9 @@
 mod batch;
 mod build;
 mod core;
+mod drain_pace;
 mod fault;
+mod flow;
 mod head;
 mod input_task;
 mod intake;
@@ -17,12 +19,14 @@ mod pace;
 mod restored;
 mod snapshot;
 mod source_task;
+mod stream;
 mod turns;
 
 pub use build::{BuildContext, OperatorIndex};
 pub(crate) use build::{EdgeEnds, EdgeIndex, Target, TaskSettings};
 pub(crate) use core::Core;
 pub use fault::Fault;
+pub(crate) use flow::Flow;
 pub use head::{InputChain, SourceChain};
 pub(crate) use input_task::InputTask;
 pub(crate) use intake::{Intake, Rows};

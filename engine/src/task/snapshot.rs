@@ -1,25 +1,21 @@
 //! A subtask's snapshot between the barrier and its acknowledgement.
 
+use super::flow::Flow;
 use super::message::{Acknowledged, Report, Reporter};
-use super::turns::{Extents, Turn, Turns};
+use super::stream::{Place, Stream};
+use super::turns::{Extents, Outcome, Turn, Turns};
 use crate::checkpoint::{AckMetrics, Barrier, CheckpointFailure};
-use crate::error::{Error, panic_text};
+use crate::error::Error;
 use crate::operator::SnapshotParts;
-use millstream_io::clock::{Clock, Moment};
+use millstream_io::clock::Clock;
 use millstream_io::counters::Counters;
-use millstream_io::error::Class;
 use millstream_io::executor::Executor;
 use millstream_io::id::CheckpointId;
-use millstream_io::sink::DurableWork;
 use millstream_io::storage::Storage;
-use millstream_state::keyed::Extent;
-use millstream_state::layout::{data_file, shared_name};
+use millstream_state::keyed::{Chunk, Extent};
+use millstream_state::layout::shared_name;
 use millstream_state::metadata::LineCounters;
-use millstream_state::metadata::SHARED_FILE;
-use millstream_state::snapshot::{
-    Destination, OperatorSnapshot, SubtaskSnapshot, WriteOptions, WrittenSnapshot,
-};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use millstream_state::snapshot::{OperatorSnapshot, StateId, SubtaskSnapshot, WriteOptions, WrittenSnapshot};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +29,7 @@ pub(crate) struct Pending {
     ended: bool,
     /// Set once the checkpoint is aborted: then only what later ones build on is written.
     unwanted: Arc<AtomicBool>,
+    stream: Stream,
 }
 
 impl Pending {
@@ -40,6 +37,13 @@ impl Pending {
     pub(crate) fn aborted(&mut self) {
         self.unwanted.store(true, Ordering::Relaxed);
         self.parts = SnapshotParts::default();
+    }
+
+    /// Has pieces of keyed state written, which came in this order.
+    pub(crate) fn hand_over(&self, chunks: Vec<(StateId, Chunk)>) {
+        for (state, chunk) in chunks {
+            self.stream.chunk(state, chunk);
+        }
     }
 }
 
@@ -56,6 +60,7 @@ pub(crate) struct SnapshotWriter {
     /// The line of checkpoints.
     pub(crate) line: u64,
     pub(crate) turns: Turns,
+    pub(crate) flow: Arc<Flow>,
     /// Snapshots being written; the flag tells the work that nobody wants it any more.
     pub(crate) under_way: Vec<(CheckpointId, Arc<AtomicBool>)>,
 }
@@ -66,12 +71,10 @@ impl SnapshotWriter {
         &self,
         barrier: Barrier,
         parts: SnapshotParts,
-        mut metrics: AckMetrics,
+        metrics: AckMetrics,
         ended: bool,
-        begun: Moment,
-        now: Moment,
+        reporter: &Reporter,
     ) -> Pending {
-        metrics.sync = now.saturating_sub(begun);
         let counters = LineCounters {
             records_in: self.counters.records_in.get(),
             // What the sink has pre-committed: visible once this checkpoint is complete (ruling 29).
@@ -79,32 +82,32 @@ impl SnapshotWriter {
             records_late: self.counters.records_late.get(),
             records_rejected: self.counters.records_rejected.get(),
         };
-        Pending { barrier, parts, metrics, counters, ended, unwanted: Arc::default() }
+        let place = Place {
+            storage: self.storage.clone(),
+            dir: self.dir.join(format!("chk-{}", barrier.id)),
+            name: self.name.clone(),
+            shared: shared_name(self.line, Some(barrier.id), &self.name),
+            options: self.options,
+        };
+        let stream = Stream::new(place, &self.executor, self.flow.clone(), reporter.clone());
+        Pending { barrier, parts, metrics, counters, ended, unwanted: Arc::default(), stream }
     }
 
-    /// Starts writing.
-    pub(crate) fn write(&mut self, pending: Pending, reporter: &Reporter) {
-        let id = pending.barrier.id;
-        self.under_way.push((id, pending.unwanted.clone()));
-        let job = Write {
-            pending,
-            name: self.name.clone(),
-            storage: self.storage.clone(),
+    /// All is there: writes what has not been yet, and reports.
+    pub(crate) fn finish(&mut self, pending: Pending, reporter: &Reporter) {
+        let Pending { barrier, parts, metrics, counters, ended, unwanted, stream } = pending;
+        self.under_way.push((barrier.id, unwanted.clone()));
+        stream.finish(Write {
+            id: barrier.id,
+            parts,
+            metrics,
+            counters,
+            ended,
+            unwanted,
             clock: self.clock.clone(),
-            dir: self.dir.join(format!("chk-{id}")),
-            shared: shared_name(self.line, Some(id), &self.name),
-            options: self.options,
-            turn: self.turns.next(id),
+            turn: self.turns.next(barrier.id),
             reporter: reporter.clone(),
-        };
-        let (reporter, name) = (reporter.clone(), self.name.clone());
-        self.executor.spawn(Box::new(move || {
-            // A sink's work may panic, and the executor says nothing of that.
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(|| job.run())) {
-                let cause = format!("panicked: {}", panic_text(&*panic));
-                reporter.report(Report::Failed(Error::new(Class::Restart, "snapshot", name, cause)));
-            }
-        }));
+        });
     }
 
     /// This checkpoint was aborted.
@@ -123,35 +126,32 @@ impl SnapshotWriter {
     }
 }
 
-/// The background part of one snapshot.
-struct Write {
-    pending: Pending,
-    name: String,
-    storage: Arc<dyn Storage>,
+/// The end of one snapshot's background part.
+pub(super) struct Write {
+    id: CheckpointId,
+    parts: SnapshotParts,
+    metrics: AckMetrics,
+    counters: LineCounters,
+    ended: bool,
+    unwanted: Arc<AtomicBool>,
     clock: Arc<dyn Clock>,
-    dir: PathBuf,
-    /// The name of its shared file.
-    shared: String,
-    options: WriteOptions,
     turn: Turn,
     reporter: Reporter,
 }
 
 impl Write {
-    /// Writes, and reports once those before it have been written. Of an aborted checkpoint, whose directory the coordinator
-    /// removes, only what later ones build on, and reports nothing.
-    fn run(mut self) {
-        let unwanted = self.pending.unwanted.load(Ordering::Relaxed);
-        let begun = self.clock.now();
-        let parts = std::mem::take(&mut self.pending.parts);
-        let mut operators = parts.operators;
+    /// Writes the rest, by `write`, and reports once the snapshots before it have been written. Of an aborted checkpoint, whose
+    /// directory the coordinator removes, only what later ones build on, and reports nothing.
+    pub(super) fn run(self, write: impl FnOnce(Result<SubtaskSnapshot, Error>) -> Outcome) {
+        let Self { id, parts, mut metrics, counters, ended, unwanted, clock, turn, reporter } = self;
+        let unwanted = unwanted.load(Ordering::Relaxed);
+        let begun = clock.now();
+        let SnapshotParts { mut operators, mut work } = parts;
         let extents = extents(&operators);
         if unwanted && extents.iter().all(|(_, extent)| *extent == Extent::Whole) {
-            return self.turn.skip();
+            return turn.skip();
         }
-        let ended = self.pending.ended;
         operators.iter_mut().for_each(|operator| operator.finished = ended);
-        let mut work = parts.work;
         if unwanted {
             work.clear();
             for operator in &mut operators {
@@ -159,9 +159,8 @@ impl Write {
                 operator.keyed.retain(|(_, keyed)| keyed.extent != Extent::Whole);
             }
         }
-        let outcome = self.write(work, SubtaskSnapshot { operators });
-        let Self { clock, pending: Pending { barrier, mut metrics, counters, .. }, reporter, turn, .. } =
-            self;
+        let worked: Result<(), Error> = work.into_iter().try_for_each(|work| Ok(work()?));
+        let outcome = write(worked.map(|()| SubtaskSnapshot { operators }));
         metrics.bytes = outcome.as_ref().map_or(0, WrittenSnapshot::bytes);
         turn.complete(outcome, extents, move |outcome| {
             if unwanted {
@@ -171,28 +170,14 @@ impl Write {
                 Ok(written) => {
                     metrics.full_bytes = written.bytes();
                     metrics.background = clock.now().saturating_sub(begun);
-                    Report::Acknowledged(barrier.id, Acknowledged { written, counters, ended }, metrics)
+                    Report::Acknowledged(id, Acknowledged { written, counters, ended }, metrics)
                 }
                 Err(error) => Report::Declined(
-                    barrier.id,
+                    id,
                     CheckpointFailure::Snapshot { subtask: reporter.subtask, cause: error.to_string() },
                 ),
             });
         });
-    }
-
-    fn write(&self, work: Vec<DurableWork>, snapshot: SubtaskSnapshot) -> Result<WrittenSnapshot, Error> {
-        for work in work {
-            work()?;
-        }
-        let to = Destination { dir: &self.dir, name: &self.name, shared: &self.shared };
-        let written = millstream_state::snapshot::write(&*self.storage, to, snapshot, self.options);
-        if written.is_err() {
-            // The checkpoint's directory goes with it; a torn file among the shared ones would stay, and on a full disk be in
-            // the way of the next one.
-            let _ = self.storage.remove(&data_file(&self.dir, &format!("{SHARED_FILE}{}", self.shared)));
-        }
-        Ok(written?)
     }
 }
 

@@ -129,8 +129,8 @@ impl<S: Source, P: Stage<S::Out>> Subtask for SourceTask<S, P> {
             return Ok(if messages || drained { Progress::Worked } else { Progress::Idle(None) });
         }
         if self.core.phase == Phase::Running {
-            self.core.drain_some(&mut self.head)?;
             let now = self.core.clock.now();
+            self.core.drain_some(now, &mut self.head)?;
             self.core.tick(now, &mut self.head)?;
             return self.poll(now);
         }

@@ -21,6 +21,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_millis(25);
 pub struct Campaign {
     jobs: Vec<(Job, Expected)>,
     pages: bool,
+    chunk: Option<u64>,
     over: Option<fn(MemoryStorage) -> Arc<dyn Storage>>,
 }
 
@@ -39,7 +40,7 @@ impl Campaign {
     /// When a job fails with nothing in its way.
     pub fn over(jobs: &[Job]) -> Self {
         let jobs = jobs.iter().map(|job| (*job, Expected::new(job.expected()))).collect();
-        Self { jobs, pages: false, over: None }
+        Self { jobs, pages: false, chunk: None, over: None }
     }
 
     /// Over another storage, see [`Simulation::storage`].
@@ -53,6 +54,13 @@ impl Campaign {
     #[must_use]
     pub fn pages(mut self) -> Self {
         self.pages = true;
+        self
+    }
+
+    /// With snapshots that are written while the rest of the state is still being copied: see [`Simulation::chunks_of`].
+    #[must_use]
+    pub fn chunks_of(mut self, bytes: u64) -> Self {
+        self.chunk = Some(bytes);
         self
     }
 
@@ -95,6 +103,10 @@ impl Campaign {
                 let simulation = match self.pages {
                     true => simulation.pages(),
                     false => simulation.interval(SWEEP_INTERVAL),
+                };
+                let simulation = match self.chunk {
+                    Some(bytes) => simulation.chunks_of(bytes).interval(SWEEP_INTERVAL),
+                    None => simulation,
                 };
                 let run = judge(simulation, job, CheckpointMode::ExactlyOnce, expected);
                 let run = run.map_err(|wrong| format!("{told}: {wrong}"))?;

@@ -32,6 +32,7 @@ pub struct Simulation {
     mode: CheckpointMode,
     varied: bool,
     pages: bool,
+    chunk: Option<u64>,
     over: fn(MemoryStorage) -> Arc<dyn Storage>,
     script: Option<Script>,
 }
@@ -48,6 +49,7 @@ impl Simulation {
             mode: CheckpointMode::ExactlyOnce,
             varied: false,
             pages: false,
+            chunk: None,
             over: direct,
             script: None,
         }
@@ -107,6 +109,13 @@ impl Simulation {
     #[must_use]
     pub fn pages(mut self) -> Self {
         self.pages = true;
+        self
+    }
+
+    /// Has what changed of pages written in chunks of so many bytes, each by itself, while the rest is still being copied.
+    #[must_use]
+    pub fn chunks_of(mut self, bytes: u64) -> Self {
+        self.chunk = Some(bytes);
         self
     }
 
@@ -246,6 +255,10 @@ impl Simulation {
                 settings.state.backend = StateBackend::Paged;
                 settings.state.paged_small_state = ByteSize(0);
                 settings.checkpointing.data_inline_threshold = ByteSize(0);
+            }
+            if let Some(bytes) = self.chunk {
+                settings.state.paged_chunk_size = ByteSize(bytes);
+                settings.checkpointing.write_buffer_size = ByteSize(bytes);
             }
             if let Some(parallelism) = self.parallelism {
                 settings.pipeline.parallelism = parallelism;

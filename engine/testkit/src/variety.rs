@@ -32,6 +32,7 @@ impl Variety {
         settings.state.paged_small_state = ByteSize(rng.any(&[0, 0, 100, 1000]));
         exchange(settings, rng);
         checkpoints(settings, rng);
+        settings.state.paged_chunk_size = ByteSize(rng.any(&[70, 300, 256 << 10]));
         // The first pause is the whole pause: time in simulations is short.
         settings.restart.exponential_delay.initial_backoff = ms(1);
         if !calm {

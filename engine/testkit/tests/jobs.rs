@@ -93,3 +93,16 @@ fn cs_07_the_same_with_state_in_pages_whose_changes_are_merged() {
     println!("{covered}");
     assert!(covered.runs > 3_000 && covered.count("death in", "rename") > 50, "{covered}");
 }
+
+/// A crash at every storage operation of checkpoints that are written while the state is still being copied, chunk by
+/// chunk, and a second one in the recovery.
+#[test]
+fn cs_07_the_same_with_snapshots_that_are_written_while_they_are_drained() {
+    let keyed: Vec<_> = JOBS.iter().copied().filter(|job| job.keyed).take(2).collect();
+    let campaign = Campaign::over(&keyed).pages().chunks_of(200);
+    let covered = campaign.sweep(1, 97).unwrap_or_else(|violation| panic!("{violation}"));
+    println!("{covered}");
+    // Most operations are those of chunks.
+    let appends = covered.count("death in", "write");
+    assert!(covered.runs > 1_000 && appends * 4 > covered.runs, "{appends} of {covered}");
+}

@@ -20,3 +20,4 @@ mod real_files;
 mod rescale;
 mod snapshots;
 mod stopping;
+mod streaming;

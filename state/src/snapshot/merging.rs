@@ -7,8 +7,9 @@
 use super::WriteOptions;
 use super::chain::StateId;
 use super::merge::{MergeError, merge};
+use super::output::Output;
 use super::read::SnapshotReader;
-use super::write::Output;
+
 use crate::error::StateError;
 use crate::key_group::KeyGroup;
 use crate::keyed::RestoreError;

@@ -1,12 +1,13 @@
 //! One subtask's part of a checkpoint, on its way to disk and back.
 //!
 //! At the barrier a subtask hands over a [`SubtaskSnapshot`]: frozen tables and small lists. Background work
-//! [writes](write()) it and answers with the handles that go into the metadata. A restore [reads](SnapshotReader)
+//! [writes](Writing) it, perhaps while some of it is still being encoded, and answers with the handles that go into the metadata. A restore [reads](SnapshotReader)
 //! exactly those bytes that a subtask needs, and believes none whose checksum is wrong.
 
 mod chain;
 mod merge;
 mod merging;
+mod output;
 mod read;
 mod resume;
 #[cfg(test)]
@@ -17,7 +18,7 @@ pub use chain::{Broken, Chain, StateId};
 pub use merge::{MergeError, merge};
 pub use merging::{MergePlan, Merged, Merging};
 pub use read::SnapshotReader;
-pub use write::{Destination, WriteOptions, WrittenSnapshot, write};
+pub use write::{Destination, WriteOptions, Writing, WrittenSnapshot, write};
 
 use crate::keyed::KeyedSnapshot;
 use crate::operator_id::OperatorId;

@@ -4,7 +4,7 @@ use super::*;
 use crate::error::{FormatError, StateError};
 use crate::heap::HeapState;
 use crate::key_group::{KeyGroup, Parallelism};
-use crate::keyed::{GroupChunk, KeyedBackend, Snapshots};
+use crate::keyed::{Chunk, ChunkPart, Extent, GroupChunk, KeyedBackend, Snapshots};
 use crate::metadata::{Handle, KeyedHandle, SubtaskState};
 use millstream_io::record::Key;
 use millstream_io::storage::fault::FaultStorage;
@@ -263,4 +263,77 @@ fn kg_05_a_table_is_restored_at_another_parallelism() {
     assert_eq!(sizes.iter().sum::<usize>(), 1000);
     assert!(sizes.iter().all(|&n| n > 200), "{sizes:?}");
     assert_eq!(sum, 7 * 999 * 1000 / 2);
+}
+
+/// A chunk of so many bytes of each group.
+fn piece(extent: Extent, parts: &[(u16, &[u8])]) -> Chunk {
+    let part =
+        |(group, bytes): &(u16, &[u8])| ChunkPart { group: KeyGroup(*group), entries: 1, len: bytes.len() };
+    let bytes = parts.iter().flat_map(|(_, bytes)| bytes.to_vec()).collect();
+    Chunk { extent, parts: parts.iter().map(part).collect(), bytes }
+}
+
+/// Two states in chunks, the second one with a group in three of them, and one as a whole.
+fn in_chunks(storage: &dyn Storage, inline_threshold: usize, write_buffer: usize) -> WrittenSnapshot {
+    let id = OperatorId::of_uid("a");
+    let mut writing = Writing::new(to(), WriteOptions { inline_threshold, write_buffer });
+    writing.add(storage, (id, 1), &piece(Extent::Base, &[(0, b"zero"), (9, b"ni")])).unwrap();
+    writing.add(storage, (id, 1), &piece(Extent::Base, &[(9, b"ne")])).unwrap();
+    writing.add(storage, (id, 3), &piece(Extent::Changes, &[(2, &[2; 30])])).unwrap();
+    writing.add(storage, (id, 3), &piece(Extent::Changes, &[(2, &[2; 30])])).unwrap();
+    writing.add(storage, (id, 3), &piece(Extent::Changes, &[(2, &[2; 30]), (5, &[5; 7])])).unwrap();
+    let mut rest = snapshot();
+    let none = |extent| KeyedSnapshot { groups: Vec::new(), extent };
+    rest.operators[0].keyed[0].1 = none(Extent::Base);
+    rest.operators[0].keyed.push((3, none(Extent::Changes)));
+    writing.finish(storage, rest).unwrap()
+}
+
+/// CP-24: a group that came in three chunks is one, wherever the bytes are in the end.
+#[test]
+fn cp_24_what_came_in_chunks_is_read_as_if_it_had_come_at_once() {
+    for (threshold, buffer, files) in [(1 << 20, 16, 0), (73, 1, 1), (73, 40, 1), (40, 1 << 20, 2), (0, 7, 2)]
+    {
+        let storage = storage();
+        storage.create_dir_all(Path::new("/c/shared")).unwrap();
+        let written = in_chunks(&storage, threshold, buffer);
+        let keyed = &written.operators[0].1.keyed;
+        assert_eq!(keyed.iter().map(|k| k.state).collect::<Vec<_>>(), [0, 1, 3]);
+        assert_eq!(written.files.len(), files, "105 bytes are to be shared, 65 are not");
+        for file in &written.files {
+            let bytes = read_all(&storage, &crate::layout::data_file(Path::new(DIR), &file.name)).unwrap();
+            assert_eq!((file.len, file.crc), (bytes.len() as u64, crc32fast::hash(&bytes)));
+        }
+        let read = |at: usize| read_groups(&storage, &keyed[at]).unwrap();
+        assert_eq!(read(0), [(3, vec![3; 50])]);
+        assert_eq!(read(1), [(0, b"zero".to_vec()), (9, b"nine".to_vec())]);
+        assert_eq!(read(2), [(2, vec![2; 90]), (5, vec![5; 7])]);
+    }
+}
+
+/// BE-07: the threshold decides, whatever the chunks: no file is there before it is passed.
+#[test]
+fn be_07_chunks_below_the_threshold_open_no_file() {
+    let storage = storage();
+    storage.create_dir_all(Path::new("/c/shared")).unwrap();
+    let options = WriteOptions { inline_threshold: 20 << 10, write_buffer: 4096 };
+    let mut writing = Writing::new(to(), options);
+    let id = (OperatorId::of_uid("a"), 0);
+    let shared = |storage: &MemoryStorage| storage.list(Path::new("/c/shared")).unwrap().len();
+    for group in 0..4 {
+        writing.add(&storage, id, &piece(Extent::Changes, &[(group, &[7; 5 << 10])])).unwrap();
+        assert_eq!(shared(&storage), 0);
+    }
+    writing.add(&storage, id, &piece(Extent::Changes, &[(4, &[7])])).unwrap();
+    assert_eq!(shared(&storage), 1, "20 KB and a byte");
+}
+
+#[test]
+#[should_panic(expected = "come together")]
+fn states_of_a_file_come_one_behind_the_other() {
+    let (storage, id) = (storage(), OperatorId::of_uid("a"));
+    let mut writing = Writing::new(to(), WriteOptions::default());
+    for state in [0, 1, 0] {
+        writing.add(&storage, (id, state), &piece(Extent::Base, &[(0, b"x")])).unwrap();
+    }
 }

@@ -1,13 +1,13 @@
 //! Writing a subtask's snapshot: few bytes go into the metadata, many into one file of the checkpoint's directory.
 
-use super::{ListSnapshot, SubtaskSnapshot};
-use crate::keyed::{Extent, KeyedSnapshot};
-use crate::layout::data_file;
+use super::output::Output;
+use super::{ListSnapshot, StateId, SubtaskSnapshot};
+use crate::key_group::KeyGroup;
+use crate::keyed::{Chunk, Extent};
 use crate::metadata::{FileEntry, GroupRange, Handle, KeyedHandle, ListHandle, SHARED_FILE, SubtaskState};
 use crate::operator_id::OperatorId;
-use millstream_io::storage::{Result, Storage, WriteFile};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use millstream_io::storage::{Result, Storage};
+use std::path::Path;
 
 /// How snapshots are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,9 +56,148 @@ impl WrittenSnapshot {
     }
 }
 
-/// Writes a snapshot: what is few bytes into the metadata, what later ones may build on into a shared file, all else into
-/// one of the checkpoint's own. The content is durable on return; the files' names become so when the checkpoint is
-/// published.
+/// A snapshot on its way to disk, while some of it is yet to come.
+///
+/// What is few bytes goes into the metadata, what later snapshots may build on into a shared file, all else into one of the
+/// checkpoint's own. No file is there before what belongs into it is more than a few bytes. What of a keyed state comes
+/// first in [chunks](Chunk) is followed by the rest of the same state before anything of another.
+pub struct Writing {
+    own: Output,
+    shared: Output,
+    states: Vec<State>,
+}
+
+/// What was written of a keyed state.
+struct State {
+    id: StateId,
+    shared: bool,
+    /// Where it begins in its output, and its length.
+    begin: u64,
+    len: u64,
+    groups: Vec<GroupRange>,
+    /// The checksum of the last group, which may go on.
+    crc: crc32fast::Hasher,
+}
+
+impl Writing {
+    /// Nothing yet; what is not finished leaves files that are to be removed by who knows their names.
+    pub fn new(to: Destination<'_>, options: WriteOptions) -> Self {
+        Self {
+            own: Output::new(to.dir, to.name, options),
+            shared: Output::new(to.dir, &format!("{SHARED_FILE}{}", to.shared), options),
+            states: Vec::new(),
+        }
+    }
+
+    /// Adds some of a keyed state: bytes that are not needed any more afterwards, and not durable yet.
+    ///
+    /// # Errors
+    /// Those of the storage; nothing more can be added.
+    ///
+    /// # Panics
+    /// When groups do not ascend, or the states of a file are not one behind the other.
+    pub fn add(&mut self, storage: &dyn Storage, id: StateId, chunk: &Chunk) -> Result<()> {
+        let mut rest = &chunk.bytes[..];
+        let state = self.state(id, chunk.extent);
+        for part in &chunk.parts {
+            let (bytes, behind) = rest.split_at(part.len);
+            state.add(part.group, part.entries, bytes);
+            rest = behind;
+        }
+        let shared = state.shared;
+        self.output(shared).append(storage, &chunk.bytes)
+    }
+
+    fn output(&mut self, shared: bool) -> &mut Output {
+        if shared { &mut self.shared } else { &mut self.own }
+    }
+
+    /// The state that is being added to.
+    fn state(&mut self, id: StateId, extent: Extent) -> &mut State {
+        let shared = extent != Extent::Whole;
+        let last = self.states.iter().rposition(|state| state.shared == shared);
+        let at = last.filter(|at| self.states[*at].id == id).unwrap_or_else(|| {
+            assert!(self.states.iter().all(|state| state.id != id), "the parts of a state come together");
+            let (begin, groups, crc) = (self.output(shared).written, Vec::new(), crc32fast::Hasher::new());
+            self.states.push(State { id, shared, begin, len: 0, groups, crc });
+            self.states.len() - 1
+        });
+        &mut self.states[at]
+    }
+
+    /// Adds the rest, and makes the content durable. The files' names become so when the checkpoint is published.
+    ///
+    /// # Errors
+    /// Those of the storage. What was written is left to be discarded with the checkpoint.
+    ///
+    /// # Panics
+    /// As for [`Writing::add`].
+    pub fn finish(mut self, storage: &dyn Storage, snapshot: SubtaskSnapshot) -> Result<WrittenSnapshot> {
+        let mut operators = Vec::with_capacity(snapshot.operators.len());
+        for operator in snapshot.operators {
+            for (index, keyed) in operator.keyed {
+                for chunk in keyed.groups {
+                    let state = self.state((operator.id, index), keyed.extent);
+                    state.add(chunk.group, chunk.entries, &chunk.bytes);
+                    let shared = state.shared;
+                    self.output(shared).append(storage, &chunk.bytes)?;
+                }
+            }
+            let mut state = SubtaskState { finished: operator.finished, ..SubtaskState::default() };
+            for list in operator.lists {
+                state.lists.extend(write_list(storage, &mut self.own, list)?);
+            }
+            state.lists.sort_by_key(|l| l.list);
+            operators.push((operator.id, state));
+        }
+        let names = [self.own.since(0), self.shared.since(0)];
+        let outputs = [self.own.finish()?, self.shared.finish()?];
+        for state in self.states {
+            let owner = operators.iter_mut().find(|(id, _)| *id == state.id.0);
+            let handle = state.handle(&names);
+            owner.into_iter().for_each(|(_, operator)| operator.keyed.push(handle.clone()));
+        }
+        for (_, state) in &mut operators {
+            state.keyed.sort_by_key(|k| k.state);
+            let keyed = state.keyed.iter_mut().map(|k| &mut k.data);
+            for handle in keyed.chain(state.lists.iter_mut().map(|l| &mut l.data)) {
+                let shared = matches!(handle, Handle::File { name, .. } if name.starts_with(SHARED_FILE));
+                outputs[usize::from(shared)].resolve(handle);
+            }
+        }
+        let files = outputs.into_iter().filter_map(|written| written.file).collect();
+        Ok(WrittenSnapshot { operators, files })
+    }
+}
+
+impl State {
+    fn add(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) {
+        if self.groups.last().is_none_or(|last| last.group != group) {
+            assert!(self.groups.last().is_none_or(|last| last.group < group), "key groups ascend");
+            let offset = self.len;
+            self.crc.reset();
+            self.groups.push(GroupRange { group, entries, offset, len: 0, crc: 0 });
+        }
+        self.crc.update(bytes);
+        self.len += bytes.len() as u64;
+        if let Some(last) = self.groups.last_mut() {
+            last.len += bytes.len() as u64;
+            last.crc = self.crc.clone().finalize();
+        }
+    }
+
+    /// Where it is, of the two outputs, which begin as given.
+    fn handle(self, outputs: &[Handle; 2]) -> KeyedHandle {
+        let Self { id: (_, state), shared, begin, len, groups, .. } = self;
+        let mut data = outputs[usize::from(shared)].clone();
+        if let Handle::File { offset, len: of, .. } = &mut data {
+            (*offset, *of) = (begin, len);
+        }
+        KeyedHandle { state, groups, data }
+    }
+}
+
+/// Writes a snapshot all of which is there: see [`Writing`].
 ///
 /// # Errors
 /// Those of the storage. What was written is left to be discarded with the checkpoint.
@@ -68,68 +207,7 @@ pub fn write(
     snapshot: SubtaskSnapshot,
     options: WriteOptions,
 ) -> Result<WrittenSnapshot> {
-    let mut own = Output::new(to.dir, to.name, options);
-    let mut shared = Output::new(to.dir, &format!("{SHARED_FILE}{}", to.shared), options);
-    let mut operators = Vec::with_capacity(snapshot.operators.len());
-    for operator in snapshot.operators {
-        let mut state = SubtaskState { finished: operator.finished, ..SubtaskState::default() };
-        for (index, keyed) in operator.keyed {
-            let out = if keyed.extent == Extent::Whole { &mut own } else { &mut shared };
-            state.keyed.extend(write_keyed(storage, out, index, keyed)?);
-        }
-        for list in operator.lists {
-            state.lists.extend(write_list(storage, &mut own, list)?);
-        }
-        state.keyed.sort_by_key(|k| k.state);
-        state.lists.sort_by_key(|l| l.list);
-        operators.push((operator.id, state));
-    }
-    let outputs = [own.finish()?, shared.finish()?];
-    for (_, state) in &mut operators {
-        let keyed = state.keyed.iter_mut().map(|k| &mut k.data);
-        for handle in keyed.chain(state.lists.iter_mut().map(|l| &mut l.data)) {
-            let shared = matches!(handle, Handle::File { name, .. } if name.starts_with(SHARED_FILE));
-            outputs[usize::from(shared)].resolve(handle);
-        }
-    }
-    Ok(WrittenSnapshot { operators, files: outputs.into_iter().filter_map(|written| written.file).collect() })
-}
-
-/// What became of an output: the content when it stayed in memory, else the file that it is in, durable.
-pub(super) struct Written {
-    content: Vec<u8>,
-    pub file: Option<FileEntry>,
-}
-
-impl Written {
-    /// Until the end it is open where the bytes will be: handles say where in the output.
-    pub fn resolve(&self, handle: &mut Handle) {
-        let Handle::File { name, offset, len } = handle else { return };
-        match &self.file {
-            Some(file) => *name = Arc::clone(&file.name),
-            None => {
-                *handle = Handle::Inline(self.content[*offset as usize..(*offset + *len) as usize].into());
-            }
-        }
-    }
-}
-
-fn write_keyed(
-    storage: &dyn Storage,
-    out: &mut Output,
-    state: u16,
-    keyed: KeyedSnapshot,
-) -> Result<Option<KeyedHandle>> {
-    let begin = out.written;
-    let mut groups = Vec::with_capacity(keyed.groups.len());
-    for chunk in keyed.groups {
-        let (len, crc) = (chunk.bytes.len() as u64, crc32fast::hash(&chunk.bytes));
-        let offset = out.written - begin;
-        groups.push(GroupRange { group: chunk.group, entries: chunk.entries, offset, len, crc });
-        out.append(storage, &chunk.bytes)?;
-    }
-    assert!(groups.is_sorted_by(|a, b| a.group < b.group), "key groups come in ascending order");
-    Ok((!groups.is_empty()).then(|| KeyedHandle { state, groups, data: out.since(begin) }))
+    Writing::new(to, options).finish(storage, snapshot)
 }
 
 fn write_list(storage: &dyn Storage, out: &mut Output, list: ListSnapshot) -> Result<Option<ListHandle>> {
@@ -140,68 +218,4 @@ fn write_list(storage: &dyn Storage, out: &mut Output, list: ListSnapshot) -> Re
     out.append(storage, &list.bytes)?;
     let crc = crc32fast::hash(&list.bytes);
     Ok(Some(ListHandle { list: list.list, elements: list.elements, crc, data: out.since(begin) }))
-}
-
-/// Bytes in order, kept in memory until they are more than the threshold.
-pub(super) struct Output {
-    path: PathBuf,
-    name: Arc<str>,
-    options: WriteOptions,
-    /// What has not been handed to the file yet; everything, while there is none.
-    buffer: Vec<u8>,
-    file: Option<Box<dyn WriteFile>>,
-    /// All bytes so far, and their checksum.
-    pub written: u64,
-    crc: crc32fast::Hasher,
-}
-
-impl Output {
-    /// `name` is that of the file, as the metadata has it.
-    pub fn new(dir: &Path, name: &str, options: WriteOptions) -> Self {
-        let (path, name) = (data_file(dir, name), Arc::from(name));
-        let crc = crc32fast::Hasher::new();
-        Self { path, name, options, buffer: Vec::new(), file: None, written: 0, crc }
-    }
-
-    pub fn append(&mut self, storage: &dyn Storage, bytes: &[u8]) -> Result<()> {
-        self.crc.update(bytes);
-        self.written += bytes.len() as u64;
-        if self.file.is_none() && self.written > self.options.inline_threshold as u64 {
-            self.file = Some(storage.create(&self.path)?);
-        }
-        if self.file.is_none() || self.buffer.len() + bytes.len() < self.options.write_buffer {
-            self.buffer.extend_from_slice(bytes);
-            return Ok(());
-        }
-        self.flush()?;
-        // What alone fills the buffer does not take the way through it.
-        match &mut self.file {
-            Some(file) if bytes.len() >= self.options.write_buffer => file.append(bytes),
-            _ => {
-                self.buffer.extend_from_slice(bytes);
-                Ok(())
-            }
-        }
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        if let Some(file) = &mut self.file {
-            file.append(&self.buffer)?;
-            self.buffer.clear();
-        }
-        Ok(())
-    }
-
-    /// Where the bytes behind `begin` are.
-    pub fn since(&self, begin: u64) -> Handle {
-        Handle::File { name: Arc::clone(&self.name), offset: begin, len: self.written - begin }
-    }
-
-    pub fn finish(mut self) -> Result<Written> {
-        self.flush()?;
-        let Some(mut file) = self.file else { return Ok(Written { content: self.buffer, file: None }) };
-        file.sync()?;
-        let file = FileEntry { name: self.name, len: self.written, crc: self.crc.finalize() };
-        Ok(Written { content: Vec::new(), file: Some(file) })
-    }
 }

@@ -26,7 +26,7 @@ impl Draining {
     }
 
     /// Drains a state, which is that of this index in the operator, if it is its turn.
-    pub fn state(&mut self, operator: OperatorId, index: u16, state: &mut impl Snapshots) {
+    pub fn state(&mut self, operator: OperatorId, index: u16, state: &mut (impl Snapshots + ?Sized)) {
         if self.complete && state.is_frozen() {
             if !state.drain(0) {
                 self.complete = state.drain(self.budget);

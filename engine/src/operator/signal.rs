@@ -71,7 +71,12 @@ impl SnapshotParts {
     }
 
     /// Adds a drained keyed state of an operator, which is that of this index in it; one that was forgotten has nothing.
-    pub(crate) fn collect(&mut self, operator: OperatorId, index: u16, state: &mut (impl Snapshots + ?Sized)) {
+    pub(crate) fn collect(
+        &mut self,
+        operator: OperatorId,
+        index: u16,
+        state: &mut (impl Snapshots + ?Sized),
+    ) {
         if state.is_frozen() {
             self.of(operator).keyed.push((index, state.take_snapshot()));
         }

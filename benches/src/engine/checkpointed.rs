@@ -11,12 +11,12 @@ use crate::pin;
 use crate::work::Work;
 use crate::workload::Outcome;
 use millstream_io::record::Key;
-use millstream_state::keyed::Entry;
 use millstream_state::keyed::batch::{Rows, for_batch};
+use millstream_state::keyed::{Chunk, Entry};
 use millstream_state::{KeyedBackend, KeyedSnapshot, PagedState, Snapshots};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -169,6 +169,13 @@ fn snapshotted(input: Input, every: Duration) -> Result<(Outcome, f64), String> 
     Ok((outcome(input, taken, &mut restored)?, (durable as f64 / due.floor()).min(1.0)))
 }
 
+/// What is handed over to be written.
+enum Piece {
+    Chunk(Chunk),
+    /// What is left; then the snapshot is complete.
+    Rest(KeyedSnapshot),
+}
+
 /// Takes a snapshot in every interval. While one is being drained or written the next one waits, and where it waits for
 /// more than an interval it is not taken at all.
 struct Taker {
@@ -178,23 +185,35 @@ struct Taker {
     handed_over: u64,
     /// Snapshots that are durable.
     durable: Arc<AtomicU64>,
-    snapshots: Sender<KeyedSnapshot>,
+    pieces: Sender<Piece>,
+    /// Buffers that come back.
+    buffers: Receiver<Vec<u8>>,
     writer: JoinHandle<Result<Files, String>>,
 }
 
 impl Taker {
     fn new(every: Duration, mut files: Files) -> Self {
-        let (snapshots, written) = channel();
+        let (pieces, taken) = channel();
+        let (empty, buffers) = channel();
         let durable = Arc::new(AtomicU64::new(0));
         let done = Arc::clone(&durable);
         let writer = pin::on(&pin::cores(), 1, move || {
-            for snapshot in written {
-                files.write(snapshot)?;
-                done.fetch_add(1, Ordering::Release);
+            for piece in taken {
+                match piece {
+                    Piece::Chunk(chunk) => {
+                        files.add(&chunk)?;
+                        // Nobody needs it any more at the end.
+                        let _ = empty.send(chunk.bytes);
+                    }
+                    Piece::Rest(snapshot) => {
+                        files.write(snapshot)?;
+                        done.fetch_add(1, Ordering::Release);
+                    }
+                }
             }
             Ok(files)
         });
-        Self { every, due: None, draining: false, handed_over: 0, durable, snapshots, writer }
+        Self { every, due: None, draining: false, handed_over: 0, durable, pieces, buffers, writer }
     }
 
     fn step(&mut self, state: &mut State) {
@@ -213,11 +232,18 @@ impl Taker {
     }
 
     fn drain(&mut self, state: &mut State, budget: usize) {
-        if state.drain(budget) {
+        let complete = state.drain(budget);
+        // A writer that has failed says why at the end.
+        while let Some(chunk) = state.take_chunk() {
+            let _ = self.pieces.send(Piece::Chunk(chunk));
+            if let Ok(buffer) = self.buffers.try_recv() {
+                state.recycle(buffer);
+            }
+        }
+        if complete {
             self.draining = false;
             self.handed_over += 1;
-            // A writer that has failed says why at the end.
-            let _ = self.snapshots.send(state.take_snapshot());
+            let _ = self.pieces.send(Piece::Rest(state.take_snapshot()));
         }
     }
 
@@ -227,7 +253,7 @@ impl Taker {
         if self.draining {
             self.drain(state, usize::MAX);
         }
-        drop(self.snapshots);
+        drop(self.pieces);
         let files = self.writer.join().map_err(|_| "the writer of snapshots panicked")?;
         Ok((durable, files.map_err(text)?))
     }

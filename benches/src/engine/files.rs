@@ -3,12 +3,12 @@
 
 use millstream_io::id::CheckpointId;
 use millstream_io::storage::{DiskStorage, Storage};
-use millstream_state::keyed::Extent;
+use millstream_state::keyed::{Chunk, Extent};
 use millstream_state::layout::{JobDir, data_file, shared_name};
 use millstream_state::metadata::SubtaskState;
 use millstream_state::snapshot::{
-    Chain, Destination, OperatorSnapshot, SnapshotReader, StateId, SubtaskSnapshot, WriteOptions,
-    WrittenSnapshot, write,
+    Chain, Destination, OperatorSnapshot, SnapshotReader, StateId, SubtaskSnapshot, WriteOptions, Writing,
+    WrittenSnapshot,
 };
 use millstream_state::{JobId, KeyedSnapshot, OperatorId, Snapshots};
 use std::fmt::Display;
@@ -26,8 +26,10 @@ pub struct Files {
     storage: Arc<dyn Storage>,
     dir: JobDir,
     chain: Chain,
-    /// Snapshots written.
+    /// Snapshots that were begun.
     taken: u64,
+    /// The newest one, if it is not written yet.
+    writing: Option<Writing>,
     /// All that the newest one builds on.
     newest: WrittenSnapshot,
     _root: TempDir,
@@ -46,24 +48,39 @@ impl Files {
             storage.create_dir_all(&path).map_err(text)?;
         }
         let (chain, newest) = (Chain::default(), WrittenSnapshot::default());
-        Ok(Self { storage, dir, chain, taken: 0, newest, _root: root })
+        Ok(Self { storage, dir, chain, taken: 0, writing: None, newest, _root: root })
     }
 
     fn checkpoint(&self) -> PathBuf {
         self.dir.checkpoint(CheckpointId(0))
     }
 
-    /// Writes a snapshot. On return it is durable, its name included. Gives the bytes of its file.
+    fn begin(&mut self) -> Writing {
+        self.taken += 1;
+        let (id, dir) = (CheckpointId(self.taken), self.checkpoint());
+        let shared = shared_name(1, Some(id), "0-0");
+        Writing::new(Destination { dir: &dir, name: "0-0", shared: &shared }, WriteOptions::default())
+    }
+
+    /// Writes some of a snapshot, the rest of which is yet to come.
+    ///
+    /// # Errors
+    /// Those of the storage.
+    pub fn add(&mut self, chunk: &Chunk) -> Result<(), String> {
+        let mut writing = self.writing.take().unwrap_or_else(|| self.begin());
+        writing.add(&*self.storage, state_id(), chunk).map_err(text)?;
+        self.writing = Some(writing);
+        Ok(())
+    }
+
+    /// Writes a snapshot, or the rest of one. On return it is durable, its name included. Gives the bytes of its file.
     ///
     /// # Errors
     /// Those of the storage; a snapshot that builds on one which was never written.
     pub fn write(&mut self, keyed: KeyedSnapshot) -> Result<u64, String> {
-        self.taken += 1;
-        let (id, dir) = (CheckpointId(self.taken), self.checkpoint());
-        let shared = shared_name(1, Some(id), "0-0");
-        let to = Destination { dir: &dir, name: "0-0", shared: &shared };
+        let writing = self.writing.take().unwrap_or_else(|| self.begin());
         let (snapshot, extents) = of_subtask(keyed);
-        let mut written = write(&*self.storage, to, snapshot, WriteOptions::default()).map_err(text)?;
+        let mut written = writing.finish(&*self.storage, snapshot).map_err(text)?;
         self.storage.sync_dir(&self.dir.shared()).map_err(text)?;
         let bytes = written.files.iter().map(|file| file.len).sum();
         self.chain.extend(&mut written, &extents).map_err(text)?;

@@ -108,15 +108,13 @@ impl Attempt {
                 source: planned.is_source,
                 finished: false,
             });
-            let fault = Fault::default();
             let flow = Arc::new(Flow::new(shared.settings.chunk, waker.clone()));
-            let core =
-                core(shared, line, seat, mailbox, reporter.clone(), fault.clone(), counters.clone(), flow);
+            let core = core(shared, line, seat, mailbox, reporter.clone(), counters.clone(), flow);
             let mut cx = BuildContext {
                 subtask: seat.subtask,
                 parallelism: planned.parallelism.subtasks(),
                 width: planned.parallelism,
-                fault,
+                fault: core.fault.clone(),
                 counters: counters.clone(),
                 clock: shared.clock.clone(),
                 storage: shared.files.clone(),
@@ -179,7 +177,6 @@ fn core(
     seat: &Seat,
     mailbox: Receiver<Message>,
     reporter: Reporter,
-    fault: Fault,
     counters: Arc<Counters>,
     flow: Arc<Flow>,
 ) -> Core {
@@ -205,7 +202,7 @@ fn core(
         flow,
         under_way: Vec::new(),
     };
-    Core::new(mailbox, reporter, shared.clock.clone(), fault, shared.settings.clone(), writer)
+    Core::new(mailbox, reporter, shared.clock.clone(), Fault::default(), shared.settings.clone(), writer)
 }
 
 /// Makes all rings: the ends of each subtask, by edge.

@@ -12,11 +12,12 @@ mod operator;
 pub mod restart;
 pub mod runtime;
 mod seed;
+pub mod state;
 mod task;
 
 pub use api::{Env, KeyedStream, ProcessStream, SinkHandle, Stream};
 pub use error::Error;
-pub use keyed::KeyContext;
+pub use keyed::{KeyContext, KeyedFunction};
 pub use millstream_io::clock::Clock;
 pub use millstream_io::emit::Emit;
 pub use millstream_io::error::{Class, ConnectorError};

@@ -2,15 +2,16 @@
 
 use super::{Draft, Stream};
 use crate::graph::OperatorNode;
-use crate::keyed::{KeyContext, NoEnd, OnEnd, Process};
+use crate::keyed::{Function, KeyContext, KeyedFunction, NoEnd, OnEnd, Process};
 use crate::operator::{Chain, Collector};
 use millstream_io::record::{Key, Record, View};
 use millstream_state::descriptor::Layout;
+use millstream_state::kinds::Declarations;
 use millstream_state::{Backend, StateDescriptor, StateKind};
 use std::marker::PhantomData;
 
 /// A stream whose records of one key all go to the same subtask.
-#[must_use = "a keyed stream needs an operator: `process`, `reduce` or `aggregate`"]
+#[must_use = "a keyed stream needs an operator: `process`, `reduce`, `aggregate` or `function`"]
 pub struct KeyedStream<T, K, KF> {
     draft: Draft,
     key: KF,
@@ -91,6 +92,27 @@ where
             of: PhantomData,
         };
         Stream::new(self.draft, chain)
+    }
+
+    /// Adds a function with states of any kind for each key, and timers: see [`KeyedFunction`]. `name` is what it is called in
+    /// messages; `declare` declares its states and puts their handles into it. The stream's uid and the names of the states
+    /// are what finds them again.
+    pub fn function<F>(
+        mut self,
+        name: impl Into<String>,
+        declare: impl FnOnce(&mut Declarations<K>) -> F,
+    ) -> Stream<Function<T, K, F, KF>>
+    where
+        F: KeyedFunction<Key = K, In = T>,
+    {
+        let mut declared = Declarations::new();
+        let f = declare(&mut declared);
+        let mut node = OperatorNode::new("function");
+        node.name = name.into();
+        node.states = declared.all().iter().map(|state| state.descriptor().clone()).collect();
+        let operator = self.draft.operator(node);
+        let inputs = self.draft.inputs.clone();
+        Stream::new(self.draft, Function { inputs, operator, key: self.key, f, declared, of: PhantomData })
     }
 
     /// Combines the records of a key into one, and emits the result so far for every record. The first record of a

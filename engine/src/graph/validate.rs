@@ -1,9 +1,9 @@
 //! Refuses graphs that cannot run, before anything has happened.
 
-use super::{Graph, Link};
+use super::{Graph, Link, OperatorNode};
 use crate::error::Error;
 use millstream_state::key_group::Parallelism;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Checks what does not depend on parallelism.
 ///
@@ -29,6 +29,7 @@ pub(super) fn check(graph: &Graph) -> Result<(), Error> {
             return Err(Error::refuse("job", name, "the stream behind this operator leads to no sink"));
         }
     }
+    graph.operators.iter().try_for_each(unique_states)?;
     let mut seen = HashMap::new();
     for node in &graph.operators {
         if let Some(uid) = &node.uid
@@ -38,6 +39,22 @@ pub(super) fn check(graph: &Graph) -> Result<(), Error> {
                 "uid",
                 uid.clone(),
                 format!("given to {other} and to {}: a uid must be unique in a job", node.name),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Checks that no two states of an operator have one name (ST-03).
+fn unique_states(node: &OperatorNode) -> Result<(), Error> {
+    let mut seen = HashSet::new();
+    let names = node.states.iter().map(|state| &state.name).chain(node.lists.iter().map(|list| &list.name));
+    for name in names {
+        if !seen.insert(name) {
+            return Err(Error::refuse(
+                "state",
+                name.clone(),
+                format!("declared twice by {}: the states of an operator need names of their own", node.name),
             ));
         }
     }

@@ -4,6 +4,7 @@
 //! block of records while the function sees one record at a time.
 
 use super::KeyContext;
+use super::failed::failed;
 use super::noted::Noted;
 use crate::error::Error;
 use crate::exchange::Gate;
@@ -11,12 +12,9 @@ use crate::operator::{Chain, Collector, Control, Signal, Stage};
 use crate::task::{BuildContext, EdgeIndex, Fault, InputTask, Intake, OperatorIndex, Restored, Subtask};
 use millstream_io::counters::Counters;
 use millstream_io::emit::Emit;
-use millstream_io::error::Class;
 use millstream_io::record::{Key, Record, View};
-use millstream_io::scratch::ScratchError;
 use millstream_io::segment::Segment;
 use millstream_state::keyed::{Entry, KeyedBackend, Visit, batch};
-use millstream_state::paged::PagedFault;
 use millstream_state::{Backend, HeapState, OperatorId, PagedState};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -110,26 +108,6 @@ where
         }
     }
 }
-
-/// A state could not be kept.
-fn failed(operator: OperatorId, fault: PagedFault) -> Error {
-    let (class, hint) = match &fault {
-        PagedFault::Memory(ScratchError::File(_)) => (Class::Restart, Some(ROOM)),
-        PagedFault::Memory(_) => (Class::Restart, Some(MEMORY)),
-        _ => (Class::Data, None),
-    };
-    let error = Error::new(class, "keyed state", format!("operator {operator}"), fault);
-    match hint {
-        Some(hint) => error.with_hint(hint),
-        None => error,
-    }
-}
-
-/// What to do where there is no room for a file.
-const ROOM: &str = "make room there, name another directory with task.local-dir, or allow more memory with state.backend.paged.memory";
-
-/// What to do where there is no memory.
-const MEMORY: &str = "allow less memory with state.backend.paged.memory: state beyond it is in files";
 
 impl<T, K, V, U, KF, F, G> Process<T, K, V, U, KF, F, G>
 where

@@ -257,6 +257,11 @@ impl Core {
         self.reporter.report(Report::Declined(id, reason));
     }
 
+    /// The chain is to be told of the time at this moment at the latest.
+    pub(crate) fn tick_by(&mut self, due: Option<Moment>) {
+        self.tick_due = self.tick_due.into_iter().chain(due).min();
+    }
+
     /// Lets time-driven work of the chain happen, and sends partial segments that have waited long enough under a
     /// trickle of input. Returns when it must be called again.
     pub(crate) fn tick(&mut self, now: Moment, chain: &mut impl Control) -> Result<Option<Moment>, Error> {

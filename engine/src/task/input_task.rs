@@ -234,8 +234,9 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
     fn idle(&mut self) -> Result<Progress, Error> {
         let now = self.core.clock.now();
         let drained = self.core.drain_much(&mut self.intake)?;
-        let flushed = self.core.flush(now, &mut self.intake);
+        // What time has it emit is flushed as well.
         let due = self.core.tick(now, &mut self.intake)?;
+        let flushed = self.core.flush(now, &mut self.intake);
         Ok(if drained || flushed { Progress::Worked } else { Progress::Idle(due) })
     }
 }
@@ -248,6 +249,7 @@ impl<T: Record, I: Intake<T>> Subtask for InputTask<T, I> {
         }
         let messages = self.messages()?;
         // Also when there is always input, or never room: time passes for sinks and for partial segments.
+        self.core.tick_by(self.intake.due());
         let now = self.core.clock.now();
         let due = match self.core.phase {
             Phase::Closed => None,

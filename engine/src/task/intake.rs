@@ -3,6 +3,7 @@
 use crate::error::Error;
 use crate::operator::{Control, Signal, Stage};
 use millstream_io::Record;
+use millstream_io::clock::Moment;
 use millstream_io::segment::Segment;
 use std::ops::Range;
 
@@ -14,6 +15,11 @@ pub(crate) trait Intake<T: Record>: Control + Send + 'static {
     /// The input has ended: looks at about `rows` more of what is left and emits what is to be emitted, but ends where
     /// there is overdraft. Says whether that was all.
     fn finish(&mut self, rows: usize) -> bool;
+
+    /// When it wants to be told of the time, if records that it has taken since it was told last have changed that.
+    fn due(&mut self) -> Option<Moment> {
+        None
+    }
 }
 
 /// Hands the rows one by one to a chain.

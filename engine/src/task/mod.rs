@@ -32,6 +32,7 @@ pub(crate) use input_task::InputTask;
 pub(crate) use intake::{Intake, Rows};
 pub(crate) use merging::Workshop;
 pub(crate) use message::{Acknowledged, Message, Report, Reporter, ToSupervisor};
+pub(crate) use pace::STEP;
 pub use restored::Restored;
 pub(crate) use restored::decode_list;
 pub(crate) use snapshot::SnapshotWriter;

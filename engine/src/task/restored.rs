@@ -55,7 +55,7 @@ impl Restored {
         &mut self,
         operator: OperatorId,
         state: u16,
-        into: &mut impl Snapshots,
+        into: &mut (impl Snapshots + ?Sized),
     ) -> Result<(), Error> {
         let of_it = self.keyed.iter().filter(|(id, _)| *id == operator).flat_map(|(_, handles)| handles);
         let handles: Vec<_> = of_it.filter(|(of, _)| *of == state).map(|(_, handle)| handle).collect();

@@ -68,9 +68,15 @@ impl Hand {
     }
 
     pub fn try_launch(env: &Env, files: &(impl Storage + Clone)) -> Result<Self, Error> {
+        Self::try_launch_at(env, files, Duration::ZERO)
+    }
+
+    /// The same, at another time.
+    fn try_launch_at(env: &Env, files: &(impl Storage + Clone), time: Duration) -> Result<Self, Error> {
         let files: Arc<dyn Storage> = Arc::new(files.clone());
         let cells = Arc::<Mutex<Vec<Cell>>>::default();
         let (executor, clock) = (Arc::new(StepExecutor::new()), Arc::new(ManualClock::new()));
+        clock.advance(time);
         let launched = env.launch(
             "by hand",
             Environment {
@@ -98,7 +104,13 @@ impl Hand {
     /// The same, with every subtask running.
     #[track_caller]
     pub fn begin(env: &Env, files: &(impl Storage + Clone)) -> Self {
-        let mut hand = Self::launch(env, files);
+        Self::begin_at(env, files, Duration::ZERO)
+    }
+
+    /// The same, at another time.
+    #[track_caller]
+    pub fn begin_at(env: &Env, files: &(impl Storage + Clone), time: Duration) -> Self {
+        let mut hand = Self::try_launch_at(env, files, time).unwrap();
         for cell in hand.cells.lock().unwrap().iter_mut() {
             assert_eq!(cell.step(), Stepped::Worked, "{} opens", cell.name());
         }

@@ -7,6 +7,7 @@ mod chain;
 mod common;
 mod deletions;
 mod flow;
+mod functions;
 mod generated;
 mod hand;
 mod held;

@@ -113,10 +113,10 @@ impl Kept {
         Ok(())
     }
 
-    /// Looks at about so many more entries, round and round, and removes those that have expired (TT-03).
-    pub fn clean(&mut self, range: KeyGroupRange, looks: usize, now: u64) {
-        let (Some(ttl), false) = (self.ttl, self.backend.is_empty()) else { return };
-        let (mut left, mut groups) = (looks, range.len() + 1);
+    /// Looks at about so many more entries, round and round, and removes those that have expired (TT-03). Returns how many.
+    pub fn clean(&mut self, range: KeyGroupRange, looks: usize, now: u64) -> usize {
+        let (Some(ttl), false) = (self.ttl, self.backend.is_empty()) else { return 0 };
+        let (mut left, mut groups, before) = (looks, range.len() + 1, self.backend.len());
         while left > 0 && groups > 0 {
             let Self { backend, cleaning, .. } = self;
             let Cleaning { group, from, expired, ends } = cleaning;
@@ -136,7 +136,7 @@ impl Kept {
             self.remove_expired();
             if let Some(next) = next {
                 self.cleaning.from = next;
-                return;
+                break;
             }
             self.cleaning.from.clear();
             let behind = KeyGroup(self.cleaning.group.0.wrapping_add(1));
@@ -145,6 +145,7 @@ impl Kept {
             left = left.saturating_sub(1);
             groups -= 1;
         }
+        before - self.backend.len()
     }
 
     fn remove_expired(&mut self) {

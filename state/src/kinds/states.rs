@@ -118,11 +118,11 @@ impl<K: Key> States<K> {
     }
 
     /// Looks at about so many entries of each state that has a time to live, and removes those that have expired (TT-03).
-    /// Over several calls it comes to all of them, round and round, however they change in between.
-    pub fn clean(&mut self, looks: usize) {
-        for kept in &mut self.kept {
-            kept.clean(self.range, looks, self.now);
-        }
+    /// Over several calls it comes to all of them, round and round, however they change in between. Returns how many were
+    /// removed.
+    pub fn clean(&mut self, looks: usize) -> usize {
+        let Self { kept, range, now, .. } = self;
+        kept.iter_mut().map(|kept| kept.clean(*range, looks, *now)).sum()
     }
 
     /// What could not be done since this was last asked; the first of several.
@@ -140,15 +140,15 @@ impl<K: Key> States<K> {
         (0u16..).zip(&mut self.kept).map(|(index, kept)| (index, &mut *kept.backend as &mut dyn Snapshots))
     }
 
-    /// Says that all of them have been restored: looks at every entry once, and removes those that have expired. The
-    /// [time](Self::set_time) is to be set before.
+    /// To be called when each of them has been [restored](Snapshots::restored): looks at every entry once, and removes those
+    /// that have expired. The [time](Self::set_time) is to be set before.
     ///
     /// # Errors
     /// The name of the state, and what is wrong with an entry of it.
     pub fn restored(&mut self) -> Result<(), (String, RestoreError)> {
         for kept in &mut self.kept {
-            let done = kept.backend.restored().and_then(|()| kept.verify(self.range, self.grouping));
-            done.map_err(|error| (kept.name.clone(), error))?;
+            let verified = kept.verify(self.range, self.grouping);
+            verified.map_err(|error| (kept.name.clone(), error))?;
             kept.clean(self.range, usize::MAX, self.now);
         }
         if let Some(queues) = &mut self.queues {

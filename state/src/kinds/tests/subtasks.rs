@@ -94,6 +94,7 @@ impl<K: Key> Subtasks<K> {
             for chunk in chains.iter().flat_map(|of| &of[index]).flat_map(|snapshot| &snapshot.groups) {
                 state.restore(chunk.group, chunk.entries, &chunk.bytes).unwrap();
             }
+            state.restored().unwrap();
         });
         for states in &mut self.all {
             states.restored().unwrap();

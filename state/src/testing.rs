@@ -2,6 +2,7 @@
 
 use crate::descriptor::{Backend, Layout, ListDescriptor, StateDescriptor, StateKind};
 use crate::key_group::KeyGroup;
+use crate::keyed::{Chunk, GroupChunk, KeyedSnapshot};
 use crate::metadata::{
     FileEntry, GroupRange, Handle, KeyedHandle, LineCounters, ListHandle, Metadata, OperatorState,
     SnapshotKind, SubtaskState,
@@ -10,6 +11,30 @@ use crate::{JobId, OperatorId};
 use millstream_io::id::CheckpointId;
 use millstream_io::source::Redistribution;
 use millstream_io::{Record, Schema};
+
+/// A snapshot that was taken in chunks, as one.
+pub(crate) fn joined(chunks: &[Chunk], rest: KeyedSnapshot) -> KeyedSnapshot {
+    assert!(chunks.is_empty() || rest.groups.is_empty(), "in chunks or as a whole");
+    let mut groups = rest.groups;
+    for chunk in chunks {
+        assert_eq!(chunk.extent, rest.extent);
+        let mut bytes = &chunk.bytes[..];
+        for part in &chunk.parts {
+            let content = bytes.split_off(..part.len).unwrap();
+            assert!(groups.last().is_none_or(|last| last.group <= part.group), "in order");
+            match groups.last_mut() {
+                Some(last) if last.group == part.group => last.bytes.extend_from_slice(content),
+                _ => groups.push(GroupChunk {
+                    group: part.group,
+                    entries: part.entries,
+                    bytes: content.to_vec(),
+                }),
+            }
+        }
+        assert!(bytes.is_empty());
+    }
+    KeyedSnapshot { groups, extent: rest.extent }
+}
 
 /// A built-in type.
 pub(crate) fn schema(name: &'static str) -> Schema {

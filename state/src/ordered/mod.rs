@@ -1,9 +1,14 @@
 //! Ordered state: byte strings by key, in the order of the keys. Lists, maps, timers and whatever has a namespace are
 //! kept in it, each with keys of its own making, so that what belongs together stands together.
 
+#[cfg(test)]
+mod contract;
 mod heap;
+mod paged;
+mod tree;
 
 pub use heap::HeapOrdered;
+pub use paged::PagedOrdered;
 
 use crate::key_group::KeyGroup;
 use crate::keyed::Snapshots;

@@ -10,7 +10,7 @@ use super::memory::{LINE, PAGE};
 use std::collections::VecDeque;
 
 /// Bytes of a chunk, unless it is said otherwise.
-pub(super) const CHUNK: usize = 256 << 10;
+pub(crate) const CHUNK: usize = 256 << 10;
 
 /// Bytes by which the last page that was put into a chunk may go beyond it.
 const BEYOND: usize = PAGE + 32;
@@ -46,7 +46,7 @@ struct Group {
 
 /// Bytes of groups in order, and how many are of which.
 #[derive(Debug, Default)]
-pub(super) struct Piece {
+pub(crate) struct Piece {
     pub parts: Vec<(usize, usize)>,
     pub bytes: Vec<u8>,
 }

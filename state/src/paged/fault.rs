@@ -18,6 +18,14 @@ pub enum PagedFault {
         /// Bytes that are possible.
         most: usize,
     },
+    /// A key of ordered state is too long.
+    #[error("a key takes {size} bytes, more than the {most} that ordered state on pages can hold")]
+    LongKey {
+        /// Bytes it takes.
+        size: usize,
+        /// Bytes that are possible.
+        most: usize,
+    },
     /// More keys with nearly the same hash than a bucket takes.
     #[error("key group {group} has too many keys of nearly the same hash")]
     Crowded {

@@ -5,30 +5,30 @@
 use millstream_io::scratch::{Region, ScratchError, Supply};
 
 /// Bytes of a cache line: the unit of dirty tracking, of copy-on-write and of snapshots.
-pub(super) const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 
 /// Lines of a page.
-pub(super) const PAGE_LINES: usize = 64;
+pub(crate) const PAGE_LINES: usize = 64;
 
 /// Bytes of a page.
-pub(super) const PAGE: usize = PAGE_LINES * LINE;
+pub(crate) const PAGE: usize = PAGE_LINES * LINE;
 
 /// Pages of a segment. (Few in unit tests, so that models of some hundred keys meet all changes.)
-pub(super) const SEGMENT_PAGES: usize = if cfg!(test) { 2 } else { 16 };
+pub(crate) const SEGMENT_PAGES: usize = if cfg!(test) { 2 } else { 16 };
 
 /// Bytes of a segment, which belongs to one key group.
-pub(super) const SEGMENT: usize = SEGMENT_PAGES * PAGE;
+pub(crate) const SEGMENT: usize = SEGMENT_PAGES * PAGE;
 
 /// Addresses that are asked for, and what is asked for in turn where the process may not have as many (ruling 19).
 const RANGES: [usize; 3] =
     if usize::BITS == 64 { [1 << 36, 1 << 30, 1 << 26] } else { [1 << 28, 1 << 26, 1 << 24] };
 
 /// What a line holds.
-pub(super) type Line = [u8; LINE];
+pub(crate) type Line = [u8; LINE];
 
 /// See the module page.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(crate) struct Memory {
     range: Region,
     segments: usize,
 }
@@ -73,6 +73,12 @@ impl Memory {
     #[inline(always)]
     pub fn line_mut(&mut self, line: usize) -> &mut Line {
         &mut self.range.as_chunks_mut().0[line]
+    }
+
+    /// A page.
+    #[inline(always)]
+    pub fn page(&self, page: usize) -> &[u8; PAGE] {
+        &self.range.as_chunks().0[page]
     }
 
     /// So many bytes.

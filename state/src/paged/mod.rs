@@ -11,12 +11,15 @@
 //! - `table`: the hot path, growth, and how pages are read back.
 
 mod bucket;
-mod copied;
+pub(crate) mod copied;
 mod directory;
 mod fault;
 pub(crate) mod image;
-mod memory;
-mod pages;
+pub(crate) mod loading;
+pub(crate) mod memory;
+pub(crate) mod pages;
+#[cfg(test)]
+mod shadow;
 mod table;
 
 #[cfg(test)]
@@ -32,9 +35,10 @@ use crate::keyed::{
     restore,
 };
 use bucket::{Records, Slots, Words};
+use loading::Loading;
 use millstream_io::record::{Key, Record};
 use millstream_io::scratch::Supply;
-use table::{Loading, Table};
+use table::Table;
 
 /// Bytes that a state has up to which it is kept as a whole, unless it is said otherwise.
 pub const SMALL: usize = 256 << 10;
@@ -43,7 +47,7 @@ pub const SMALL: usize = 256 << 10;
 const KEY: usize = 32;
 
 /// The first byte of a group's part of a snapshot: entries follow, as the `hashmap` backend writes them.
-const ENTRIES: u8 = 0;
+pub(crate) const ENTRIES: u8 = 0;
 /// Lines of pages follow.
 pub(crate) const PAGES: u8 = 1;
 
@@ -306,7 +310,7 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
 }
 
 /// All groups of a snapshot as one chunk, if there are any.
-fn take_as_chunk(snapshot: &mut KeyedSnapshot) -> Option<Chunk> {
+pub(crate) fn take_as_chunk(snapshot: &mut KeyedSnapshot) -> Option<Chunk> {
     let (mut parts, mut bytes) = (Vec::new(), Vec::new());
     for GroupChunk { group, entries, bytes: part } in snapshot.groups.drain(..) {
         parts.push(ChunkPart { group, entries, len: part.len() });
@@ -316,7 +320,7 @@ fn take_as_chunk(snapshot: &mut KeyedSnapshot) -> Option<Chunk> {
 }
 
 /// The snapshot of a small state as one of this backend.
-fn prefixed(mut snapshot: KeyedSnapshot) -> KeyedSnapshot {
+pub(crate) fn prefixed(mut snapshot: KeyedSnapshot) -> KeyedSnapshot {
     for chunk in &mut snapshot.groups {
         chunk.bytes.insert(0, ENTRIES);
     }

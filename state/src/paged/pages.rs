@@ -45,7 +45,7 @@ struct Segment {
 /// The pages of one table. Pages and lines are numbered through; within a key group they have numbers of their own, which
 /// snapshots use.
 #[derive(Debug)]
-pub(super) struct Pages {
+pub(crate) struct Pages {
     memory: Memory,
     /// The dirty lines of each page.
     dirty: Vec<u64>,
@@ -64,6 +64,8 @@ pub(super) struct Pages {
     /// Segments that the drain has gone through.
     passed: usize,
     copied: Copied,
+    #[cfg(test)]
+    pub shadow: super::shadow::Shadow,
 }
 
 impl Pages {
@@ -85,6 +87,8 @@ impl Pages {
             cursor: (0, 0),
             passed: 0,
             copied: Copied::new(groups),
+            #[cfg(test)]
+            shadow: super::shadow::Shadow::default(),
         };
         pages.add_segment(NO_GROUP, 0)?;
         Ok(pages)
@@ -98,6 +102,12 @@ impl Pages {
     #[inline(always)]
     pub fn bytes(&self, at: usize, len: usize) -> &[u8] {
         self.memory.bytes(at, len)
+    }
+
+    /// All of a page.
+    #[inline(always)]
+    pub fn page(&self, page: usize) -> &[u8; PAGE] {
+        self.memory.page(page)
     }
 
     /// Asks the memory for a line.
@@ -223,14 +233,15 @@ impl Pages {
     }
 
     fn copy_out(&mut self, page: usize, lines: u64) {
-        let segment = &self.segments[page / SEGMENT_PAGES];
-        let local = segment.ordinal as usize * SEGMENT_PAGES + page % SEGMENT_PAGES;
-        self.copied.add(segment.group as usize, local as u32, lines, self.memory.bytes(page * PAGE, PAGE));
+        let group = self.segments[page / SEGMENT_PAGES].group as usize;
+        self.copied.add(group, self.local(page), lines, self.memory.bytes(page * PAGE, PAGE));
     }
 
     /// Barrier: the dirty lines are frozen as they are. Constant time.
     pub fn freeze(&mut self) {
         debug_assert!(!self.draining);
+        #[cfg(test)]
+        self.with_shadow(super::shadow::Shadow::freeze);
         self.parity = 1 - self.parity;
         std::mem::swap(&mut self.dirty, &mut self.frozen);
         self.draining = true;
@@ -314,12 +325,47 @@ impl Pages {
 
     /// What was copied since the freeze and is not to be taken otherwise: for each group with changes its index and bytes.
     pub fn take_image(&mut self) -> impl Iterator<Item = (usize, Vec<u8>)> + use<> {
-        self.copied.take_groups().into_iter()
+        let groups = self.copied.take_groups();
+        #[cfg(test)]
+        {
+            groups.iter().for_each(|(group, bytes)| self.shadow.take(*group, bytes));
+            self.shadow.compare();
+        }
+        groups.into_iter()
     }
 
     /// What was copied, piece by piece: see [`Copied`].
     pub fn take_piece(&mut self) -> Option<Piece> {
-        self.copied.take()
+        let piece = self.copied.take();
+        #[cfg(test)]
+        if let Some(piece) = &piece {
+            let mut rest = &piece.bytes[..];
+            for (group, len) in &piece.parts {
+                self.shadow.take(*group, rest.split_off(..*len).expect("a piece is as long as its parts"));
+            }
+        }
+        piece
+    }
+
+    /// Tells the shadow of each page in use: group and number there, content, and dirty lines.
+    #[cfg(test)]
+    fn with_shadow(
+        &mut self,
+        tell: fn(&mut super::shadow::Shadow, &mut dyn Iterator<Item = super::shadow::Used<'_>>),
+    ) {
+        let mut shadow = std::mem::take(&mut self.shadow);
+        let used = |page: &usize| {
+            let segment = &self.segments[page / SEGMENT_PAGES];
+            segment.group != NO_GROUP && segment.free >> (page % SEGMENT_PAGES) & 1 == 0
+        };
+        let mut all = (0..self.dirty.len()).filter(used).map(|page| {
+            let group = self.segments[page / SEGMENT_PAGES].group as usize;
+            let content = self.memory.bytes(page * PAGE, PAGE);
+            ((group, self.local(page)), content, self.dirty[page])
+        });
+        tell(&mut shadow, &mut all);
+        drop(all);
+        self.shadow = shadow;
     }
 
     /// Takes the buffer of a piece back.
@@ -334,6 +380,8 @@ impl Pages {
 
     /// Has the next snapshot be one of everything, because one before it was lost.
     pub fn mark_all(&mut self) {
+        #[cfg(test)]
+        self.shadow.forget_base();
         for (index, segment) in self.segments.iter_mut().enumerate().skip(1) {
             for page in 0..SEGMENT_PAGES {
                 let bit = 1 << page;
@@ -351,6 +399,8 @@ impl Pages {
         debug_assert!(!self.draining);
         self.segments.iter_mut().for_each(|segment| segment.dirty = [0; 2]);
         self.dirty.fill(0);
+        #[cfg(test)]
+        self.with_shadow(super::shadow::Shadow::resume);
     }
 
     /// Pages of a group, as many as `1 << log2`, side by side and in one segment, all zero. Returns the first.
@@ -377,6 +427,23 @@ impl Pages {
             self.write(first * PAGE, PAGE << log2).fill(0);
         }
         Ok(first)
+    }
+
+    /// Sees to it that so many single pages of a group can be allocated.
+    ///
+    /// # Errors
+    /// The system gives no more memory.
+    pub fn reserve(&mut self, group: usize, pages: u32) -> Result<(), ScratchError> {
+        loop {
+            let mut left = pages;
+            for segment in &self.open[group] {
+                left = left.saturating_sub(self.segments[*segment as usize].free.count_ones());
+                if left == 0 {
+                    return Ok(());
+                }
+            }
+            self.add_segment(group as u32, self.groups[group].len() as u32)?;
+        }
     }
 
     /// Gives pages back. Their first lines are cleared, which says that no bucket begins there; what else they hold no
@@ -413,6 +480,12 @@ impl Pages {
     /// The number of a group's page among all.
     pub fn page_of(&self, group: usize, local: usize) -> usize {
         self.groups[group][local / SEGMENT_PAGES] as usize * SEGMENT_PAGES + local % SEGMENT_PAGES
+    }
+
+    /// The number of a page in its group.
+    pub fn local(&self, page: usize) -> u32 {
+        let ordinal = self.segments[page / SEGMENT_PAGES].ordinal as usize;
+        (ordinal * SEGMENT_PAGES + page % SEGMENT_PAGES) as u32
     }
 
     /// Writes lines of a group's page as a snapshot has them, which may be a page that the group does not have yet. They do

@@ -3,12 +3,13 @@
 use super::bucket::{Form, Header, Lead, MAX_DEPTH, Place, Shape, Spot};
 use super::directory::Directory;
 use super::fault::PagedFault;
+use super::loading::Loading;
 use super::memory::{LINE, Memory, PAGE};
 use super::pages::Pages;
 use crate::key_group::{Grouper, Grouping, KeyGroup, KeyGroupRange};
 use crate::keyed::{Entry, Visit};
 use millstream_io::record::{Key, Record, Wire};
-use millstream_io::scratch::{ScratchError, Supply};
+use millstream_io::scratch::Supply;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -403,24 +404,7 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
     /// # Errors
     /// What is wrong with the bytes.
     pub fn load(&mut self, group: KeyGroup, bytes: &[u8]) -> Result<(), Loading> {
-        let index = usize::from(group.0 - self.range.start().0);
-        let (mut pages, mut last) = (0, 0);
-        for entry in super::image::entries(bytes) {
-            let (page, _, _) = entry?;
-            pages += 1;
-            last = last.max(page as usize);
-        }
-        // Every segment has a page in the first snapshot that it is in: so a number takes no more memory than is due.
-        if last / super::memory::SEGMENT_PAGES
-            >= self.pages.len_of(index) / super::memory::SEGMENT_PAGES + pages
-        {
-            return Err(Loading::Damaged(0, "the number of a page is larger than there can be pages"));
-        }
-        for entry in super::image::entries(bytes) {
-            let (page, lines, content) = entry?;
-            self.pages.load(index, page as usize, lines, content)?;
-        }
-        Ok(())
+        self.pages.load_part(usize::from(group.0 - self.range.start().0), bytes)
     }
 
     /// Makes the directory of a group that was loaded, once all of it was, which should have so many keys.
@@ -510,25 +494,4 @@ struct Target {
     group: usize,
     prefix: u64,
     depth: u32,
-}
-
-/// Why pages cannot be loaded.
-#[derive(Debug)]
-pub(super) enum Loading {
-    /// The bytes are not what a snapshot has: where, and what.
-    Damaged(usize, &'static str),
-    /// The system gives no memory.
-    Memory(ScratchError),
-}
-
-impl From<super::image::Problem> for Loading {
-    fn from((at, problem): super::image::Problem) -> Self {
-        Self::Damaged(at, problem)
-    }
-}
-
-impl From<ScratchError> for Loading {
-    fn from(error: ScratchError) -> Self {
-        Self::Memory(error)
-    }
 }

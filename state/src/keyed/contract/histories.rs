@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::keyed::batch::{Rows, for_batch};
-use crate::keyed::{Chunk, Entry, Extent, GroupChunk, Visit};
+use crate::keyed::{Chunk, Entry, Extent, Visit};
+use crate::testing::joined;
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -200,30 +201,6 @@ impl<K: Sample + Key, V: Sample + Default, B: Made<K, V>> Pair<K, V, B> {
         }
         assert_eq!(self.state.len(), self.model.len());
     }
-}
-
-/// A snapshot that was taken in chunks, as one.
-fn joined(chunks: &[Chunk], rest: KeyedSnapshot) -> KeyedSnapshot {
-    assert!(chunks.is_empty() || rest.groups.is_empty(), "in chunks or as a whole");
-    let mut groups = rest.groups;
-    for chunk in chunks {
-        assert_eq!(chunk.extent, rest.extent);
-        let mut bytes = &chunk.bytes[..];
-        for part in &chunk.parts {
-            let content = bytes.split_off(..part.len).unwrap();
-            assert!(groups.last().is_none_or(|last| last.group <= part.group), "in order");
-            match groups.last_mut() {
-                Some(last) if last.group == part.group => last.bytes.extend_from_slice(content),
-                _ => groups.push(GroupChunk {
-                    group: part.group,
-                    entries: part.entries,
-                    bytes: content.to_vec(),
-                }),
-            }
-        }
-        assert!(bytes.is_empty());
-    }
-    KeyedSnapshot { groups, extent: rest.extent }
 }
 
 /// Sets each key's value.

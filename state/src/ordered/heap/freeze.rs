@@ -27,8 +27,9 @@ pub(super) struct Freeze {
     image: Vec<Part>,
 }
 
+/// How far the snapshot under way is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+pub(in crate::ordered) enum Phase {
     Idle,
     Draining,
     Complete,

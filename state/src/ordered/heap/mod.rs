@@ -11,12 +11,16 @@ use crate::keyed::restore::read_rows;
 use crate::keyed::{KeyedSnapshot, RestoreError, Snapshots};
 use crate::paged::PagedFault;
 use freeze::Freeze;
+pub(super) use freeze::Phase;
 use std::collections::BTreeMap;
 use std::collections::btree_map;
 use std::ops::Bound;
 
 /// The most bytes of a key and its value.
 const MOST: usize = 1 << 30;
+
+/// What an entry takes beyond its bytes.
+const EACH: usize = 64;
 
 /// What bytes are as a record.
 type Bytes = Vec<u8>;
@@ -54,6 +58,7 @@ pub struct HeapOrdered {
     range: KeyGroupRange,
     groups: Vec<Map>,
     len: usize,
+    bytes: usize,
     freeze: Freeze,
 }
 
@@ -71,7 +76,23 @@ impl HeapOrdered {
     /// Nothing yet; `range` are the key groups that the subtask owns.
     pub fn new(range: KeyGroupRange) -> Self {
         let groups = std::iter::repeat_with(Map::new).take(range.len()).collect();
-        Self { range, groups, len: 0, freeze: Freeze::new(range.len()) }
+        Self { range, groups, len: 0, bytes: 0, freeze: Freeze::new(range.len()) }
+    }
+
+    /// About the memory that the entries take.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Calls `f` with the index of each group, and its entries in their order, as long as there is no error.
+    pub(super) fn try_each<E>(
+        &self,
+        mut f: impl FnMut(usize, &[u8], &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        for (index, map) in self.groups.iter().enumerate() {
+            map.iter().try_for_each(|(key, held)| f(index, key, &held.value))?;
+        }
+        Ok(())
     }
 
     fn index(&self, group: KeyGroup) -> usize {
@@ -106,12 +127,14 @@ impl OrderedBackend for HeapOrdered {
         }
         if let Some(held) = self.groups[index].get_mut(key) {
             self.freeze.keep(index, key, held);
+            self.bytes = self.bytes - held.value.len() + value.len();
             held.value.clear();
             held.value.extend_from_slice(value);
         } else {
             let held = Held { value: value.to_vec(), kept: self.freeze.current() };
             self.groups[index].insert(key.into(), held);
             self.len += 1;
+            self.bytes += EACH + size;
         }
         Ok(())
     }
@@ -121,6 +144,7 @@ impl OrderedBackend for HeapOrdered {
         let Some(mut held) = self.groups[index].remove(key) else { return false };
         self.freeze.keep(index, key, &mut held);
         self.len -= 1;
+        self.bytes -= EACH + key.len() + held.value.len();
         true
     }
 
@@ -169,13 +193,14 @@ impl Snapshots for HeapOrdered {
             return Ok(());
         }
         let index = self.index(group);
-        let Self { groups, len, freeze, .. } = self;
+        let Self { groups, len, bytes: taken, freeze, .. } = self;
         read_rows::<Bytes, Bytes>(group, entries, bytes, |entry, at, key, value| {
             let held = Held { value: value.to_vec(), kept: freeze.current() };
             if groups[index].insert(key.into(), held).is_some() {
                 return Err(RestoreError::Duplicate { group, entry, at });
             }
             *len += 1;
+            *taken += EACH + key.len() + value.len();
             Ok(())
         })
     }

@@ -9,7 +9,7 @@ mod ttl;
 
 use super::*;
 use crate::ordered::OrderedBackend;
-use crate::{HeapOrdered, KeyGroupRange};
+use crate::{HeapOrdered, KeyGroupRange, PagedOrdered};
 use std::time::Duration;
 use subtasks::Subtasks;
 
@@ -67,4 +67,8 @@ fn declare(ttl: Option<Ttl>) -> (Declarations<String>, Handles) {
 type Make = fn(KeyGroupRange) -> Box<dyn OrderedBackend>;
 
 /// Each of them.
-const BACKENDS: [(&str, Make); 1] = [("heap", |range| Box::new(HeapOrdered::new(range)))];
+const BACKENDS: [(&str, Make); 3] = [
+    ("heap", |range| Box::new(HeapOrdered::new(range))),
+    ("pages", |range| Box::new(PagedOrdered::new(range).small_up_to(0))),
+    ("pages from some size on", |range| Box::new(PagedOrdered::new(range).small_up_to(2000))),
+];

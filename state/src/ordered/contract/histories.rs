@@ -29,8 +29,10 @@ enum Op {
     Abandon,
     /// Loses the snapshots that were taken last.
     Lose,
-    /// Goes on with so many subtasks, restored from a snapshot of now.
-    Restart(i64),
+    /// Merges the snapshots that were taken last.
+    Merge,
+    /// Goes on with so many subtasks, restored from a snapshot of now, and perhaps with their chains.
+    Restart(i64, bool),
 }
 
 fn ops(keys: u64) -> impl Strategy<Value = Vec<Op>> {
@@ -48,7 +50,8 @@ fn ops(keys: u64) -> impl Strategy<Value = Vec<Op>> {
         6 => Just(Op::Finish),
         2 => Just(Op::Abandon),
         2 => Just(Op::Lose),
-        2 => prop::sample::select(vec![1, 7, 3, 128, 2]).prop_map(Op::Restart),
+        4 => Just(Op::Merge),
+        3 => (prop::sample::select(vec![1, 7, 3, 128, 2]), any::<bool>()).prop_map(|(p, r)| Op::Restart(p, r)),
     ];
     prop::collection::vec(op, 1..100)
 }
@@ -168,11 +171,16 @@ impl<B: Made> Pair<B> {
                 self.subtasks.chains.iter_mut().for_each(Vec::clear);
             }
             Op::Lose => {}
-            Op::Restart(parallelism) => {
+            Op::Merge => self.subtasks.merge(),
+            Op::Restart(parallelism, resume) => {
                 self.finish();
                 self.apply(Op::Freeze);
                 self.finish();
-                self.subtasks = self.subtasks.restored(parallelism);
+                let restored = self.subtasks.restored(parallelism);
+                let before = std::mem::replace(&mut self.subtasks, restored);
+                if resume {
+                    self.subtasks.resume(&before.chains);
+                }
             }
         }
         assert_eq!(self.subtasks.len(), self.model.len());
@@ -185,7 +193,7 @@ fn run<B: Made>(ops: &[Op], chunked: bool) {
         pair.apply(op.clone());
     }
     for parallelism in [1, 7, 3, 128, 2] {
-        pair.apply(Op::Restart(parallelism));
+        pair.apply(Op::Restart(parallelism, parallelism % 2 == 1));
         assert_eq!(pair.subtasks.content(), pair.model);
     }
 }

@@ -4,7 +4,8 @@ mod histories;
 
 use super::{HeapOrdered, OrderedBackend, PagedOrdered};
 use crate::key_group::{KeyGroup, KeyGroupRange, Parallelism};
-use crate::keyed::{Chunk, Extent, KeyedSnapshot};
+use crate::keyed::{Chunk, Extent, GroupChunk, KeyedSnapshot};
+use crate::snapshot::merge;
 use crate::testing::joined;
 use std::collections::BTreeMap;
 
@@ -63,6 +64,18 @@ impl<B: Made> Subtasks<B> {
         new
     }
 
+    /// Has the snapshots of what was restored just now build on those that it was restored from, where they can.
+    fn resume(&mut self, chains: &[Vec<KeyedSnapshot>]) {
+        for (subtask, (state, chain)) in self.states.iter_mut().zip(&mut self.chains).enumerate() {
+            if state.build_on_restored() {
+                chain.extend(chains.iter().flatten().cloned());
+                let own = self.parallelism.range_of(subtask);
+                let groups = chain.iter_mut().map(|snapshot| &mut snapshot.groups);
+                groups.for_each(|groups| groups.retain(|chunk| own.contains(chunk.group)));
+            }
+        }
+    }
+
     fn of(&self, group: KeyGroup) -> &B {
         &self.states[self.parallelism.subtask_of(group)]
     }
@@ -119,6 +132,22 @@ impl<B: Made> Subtasks<B> {
                 chain.clear();
             }
             chain.push(snapshot);
+        }
+    }
+
+    /// Makes one snapshot of the last two of each chain, as a merge in the background does.
+    fn merge(&mut self) {
+        for chain in self.chains.iter_mut().filter(|chain| chain.len() > 1) {
+            let (Some(newer), Some(older)) = (chain.pop(), chain.last_mut()) else { continue };
+            for chunk in newer.groups {
+                match older.groups.binary_search_by_key(&chunk.group, |older| older.group) {
+                    Ok(at) => {
+                        let bytes = merge(&older.groups[at].bytes, &chunk.bytes).unwrap();
+                        older.groups[at] = GroupChunk { bytes, ..chunk };
+                    }
+                    Err(at) => older.groups.insert(at, chunk),
+                }
+            }
         }
     }
 }

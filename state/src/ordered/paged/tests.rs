@@ -4,6 +4,7 @@ use super::*;
 use crate::key_group::Parallelism;
 use crate::paged::image::{entries, put_head};
 use crate::paged::memory::{LINE, PAGE};
+use crate::snapshot::merge;
 use proptest::prelude::*;
 
 const GROUP: KeyGroup = KeyGroup(1);
@@ -152,6 +153,20 @@ fn a_part_that_is_missing_short_or_twice_is_refused() {
     assert!(restore(&[(0, none), all[0].clone()]).is_err(), "pages behind entries");
     assert!(restore(&[(0, vec![2])]).is_err(), "a form that is not known");
     assert!(restore(&[(0, vec![])]).is_err(), "no form");
+}
+
+/// Merging looks at lines alone: what they hold does not matter to it.
+#[test]
+fn be_05_parts_that_were_merged_are_worth_the_same() {
+    let all = parts();
+    let merged = |older: &Part, newer: &Part| (newer.0, merge(&older.1, &newer.1).unwrap());
+    let (early, late) = (merged(&all[0], &all[1]), merged(&all[1], &all[2]));
+    for chain in
+        [vec![early.clone(), all[2].clone()], vec![all[0].clone(), late], vec![merged(&early, &all[2])]]
+    {
+        assert_eq!(restore(&chain), Ok(all[2].0 as usize));
+        assert_eq!(pages(&chain), pages(&all));
+    }
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(crate) struct Shadow {
     /// What was taken of the snapshot under way, by group.
     taken: BTreeMap<usize, Vec<u8>>,
     /// By the first byte of a page: how many were compared.
-    pub compared: [usize; 6],
+    pub compared: [usize; 7],
 }
 
 impl Shadow {

@@ -199,7 +199,7 @@ fn ms_073_pages_that_are_no_tree_are_refused() {
             pages[0][at..at + 4].fill(0xff);
         }),
         ("something else than a node", |pages| {
-            let (run, at) = (first_of_kind(pages, 5), value_at(&pages[0], 1));
+            let (run, at) = (first_of_kind(pages, 6), value_at(&pages[0], 1));
             pages[0][at..at + 4].copy_from_slice(&(run as u32).to_le_bytes());
         }),
         ("nothing leads to a page", |pages| {
@@ -242,7 +242,7 @@ fn ms_073_pages_that_are_no_tree_are_refused() {
             set_half(&mut pages[leaf], b, first);
         }),
         ("not in a run of its size", |pages| {
-            let run = first_of_kind(pages, 5);
+            let run = first_of_kind(pages, 6);
             pages[run][1] = 1 - pages[run][1];
         }),
     ];

@@ -9,7 +9,7 @@ use crate::paged::pages::Pages;
 use millstream_io::scratch::ScratchError;
 
 /// The kind of a run's first page.
-pub(super) const RUN: u8 = 5;
+pub(super) const RUN: u8 = 6;
 
 /// Bytes before the value.
 const HEADER: usize = 16;

@@ -149,7 +149,7 @@ impl Unused {
     ///
     /// # Panics
     /// When there are not as many bytes left.
-    pub fn add_memory(&mut self, bytes: usize, huge: bool) -> io::Result<()> {
+    pub fn add_memory(&mut self, bytes: usize, huge: bool) -> io::Result<Fresh> {
         let next = self.next(bytes);
         // SAFETY: the addresses are this one's, and nothing refers to what is there.
         unsafe { rustix::mm::mprotect(next, bytes, MprotectFlags::READ | MprotectFlags::WRITE)? };
@@ -160,8 +160,9 @@ impl Unused {
         }
         #[cfg(not(target_os = "linux"))]
         let _ = huge;
+        let from = self.at;
         self.at += bytes;
-        Ok(())
+        Ok(Fresh { addresses: self.addresses.clone(), from, to: self.at })
     }
 
     /// Puts the first bytes of a file there, which has as many, and is nobody else's.
@@ -189,25 +190,34 @@ impl Unused {
         self.at += bytes;
         Ok(())
     }
+}
 
-    /// Has the system find the memory of what was put there last, in steps, between which others may map theirs.
-    pub fn populate(&self, bytes: usize) {
+/// Memory that was put somewhere, and that the system has not found yet.
+#[derive(Debug)]
+pub(super) struct Fresh {
+    addresses: Arc<Addresses>,
+    from: usize,
+    to: usize,
+}
+
+impl Fresh {
+    /// Has the system find it, in steps, between which others may map theirs. It may be in use meanwhile: whoever comes first
+    /// finds it. Ends early when nobody else has the range any more.
+    pub fn populate(&self) {
         #[cfg(target_os = "linux")]
-        for from in (self.at.saturating_sub(bytes)..self.at).step_by(HUGE_PAGE) {
-            let from = from.max(self.from);
-            let len = HUGE_PAGE.min(self.at - from);
-            // SAFETY: the addresses are this one's, something is there, and its content stays as it is.
+        for from in (self.from..self.to).step_by(HUGE_PAGE) {
+            let len = HUGE_PAGE.min(self.to - from);
+            // SAFETY: within the range, where memory stays as long as this is here; its content stays as it is, whoever uses
+            // it meanwhile.
             let done = unsafe {
                 let start = self.addresses.start.add(from).as_ptr().cast();
                 rustix::mm::madvise(start, len, Advice::LinuxPopulateWrite)
             };
             // The system is too old, or out of memory: then it is found when it is touched, if at all.
-            if done.is_err() {
+            if done.is_err() || Arc::strong_count(&self.addresses) == 1 {
                 return;
             }
         }
-        #[cfg(not(target_os = "linux"))]
-        let _ = bytes;
     }
 }
 
@@ -231,8 +241,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         file.set_len(2 * PIECE as u64).unwrap();
         unused.add_file(2 * PIECE, &file).unwrap();
-        unused.add_memory(PIECE, true).unwrap();
-        unused.populate(PIECE);
+        unused.add_memory(PIECE, true).unwrap().populate();
         used.take(&mut unused);
         assert_eq!((used.as_ptr(), used.len(), unused.left()), (start, 4 * PIECE, 0));
         assert!(used[..PIECE].iter().all(|byte| *byte == 1) && used[PIECE..].iter().all(|byte| *byte == 0));

@@ -1,6 +1,6 @@
 //! A range that grows: how much is prepared, when, and by whom.
 
-use super::mapping::{self, Unused, Used};
+use super::mapping::{self, Fresh, Unused, Used};
 use super::{Charge, Room, Scratch, ScratchError, Supply};
 use crate::prefetch::HUGE_PAGE;
 use parking_lot::Mutex;
@@ -27,9 +27,9 @@ fn piece(at: usize) -> usize {
 
 /// A range of memory that grows at its end and never moves. Fresh memory is zero.
 ///
-/// Memory as far as the budget of its [`Scratch`] goes, and files beyond that. With an executor the next piece is prepared in
-/// the background while half of the last one is still unused: its memory is found and cleared, or its file made. So at
-/// most about a fifth of the range is memory that is not used yet.
+/// Memory as far as the budget of its [`Scratch`] goes, and files beyond that. With an executor there is always one piece
+/// more than is in use, prepared in the background: its memory found and cleared, or its file made. So at most about a
+/// fifth of the range is memory that is not used yet. Whoever needs a piece that is not ready does not wait until it is.
 ///
 /// ```
 /// use millstream_io::scratch::{Region, Supply};
@@ -85,7 +85,8 @@ impl Region {
         while self.used.len() < len {
             self.add()?;
         }
-        if self.rest.is_some() && len > self.last + (self.used.len() - self.last) / 2 {
+        // Less than a huge page is soon found, and perhaps never used.
+        if self.rest.is_some() && len > self.last && self.used.len() >= HUGE_PAGE {
             self.begin();
         }
         Ok(())
@@ -95,7 +96,8 @@ impl Region {
         let prepared = self.ahead.take().and_then(|ahead| ahead.lock().take());
         let mut rest = self.rest.take().or(prepared).expect("it is here, or with the one who prepares");
         // What was tried in the background and did not succeed is tried once more.
-        let added = if rest.unused.is_prepared() { Ok(()) } else { rest.add(&*self.supply.scratch, false) };
+        let added =
+            if rest.unused.is_prepared() { Ok(()) } else { rest.add(&*self.supply.scratch).map(|_| ()) };
         self.last = self.used.len();
         self.used.take(&mut rest.unused);
         self.rest = Some(rest);
@@ -105,11 +107,7 @@ impl Region {
     /// Has the next piece prepared.
     fn begin(&mut self) {
         let Some(executor) = &self.supply.executor else { return };
-        // What is smaller than a huge page is soon found, and perhaps never used.
-        let Some(rest) = self.rest.take_if(|rest| rest.unused.at() >= HUGE_PAGE && rest.unused.left() > 0)
-        else {
-            return;
-        };
+        let Some(rest) = self.rest.take_if(|rest| rest.unused.left() > 0) else { return };
         let ahead = Arc::new(Mutex::new(Some(rest)));
         self.ahead = Some(ahead.clone());
         let scratch = self.supply.scratch.clone();
@@ -119,14 +117,16 @@ impl Region {
 
 /// In the background. What fails is told when the piece is needed.
 fn prepare(ahead: &Mutex<Option<Rest>>, scratch: &dyn Scratch) {
-    if let Some(rest) = &mut *ahead.lock() {
-        let _ = rest.add(scratch, true);
+    let added = ahead.lock().as_mut().map(|rest| rest.add(scratch));
+    // Not locked: a state that grows faster than the system finds memory uses what there is.
+    if let Some(Ok(Some(fresh))) = added {
+        fresh.populate();
     }
 }
 
 impl Rest {
-    /// Puts the next piece there.
-    fn add(&mut self, scratch: &dyn Scratch, ahead: bool) -> Result<(), ScratchError> {
+    /// Puts the next piece there. Memory can be used at once, and has still to be found.
+    fn add(&mut self, scratch: &dyn Scratch) -> Result<Option<Fresh>, ScratchError> {
         let at = self.unused.at();
         let bytes = piece(at).min(self.unused.left());
         if bytes == 0 {
@@ -134,31 +134,26 @@ impl Rest {
             return Err(ScratchError::Memory { operation: "growth beyond all addresses", bytes: at, source });
         }
         if let Some(charge) = scratch.memory(bytes)
-            && self.add_memory(bytes, ahead).is_ok()
+            && let Ok(fresh) = self.add_memory(bytes)
         {
             self.charges.push(charge);
-            return Ok(());
+            return Ok(Some(fresh));
         }
         // The budget is used up, or the process may not have as much.
         match scratch.file(bytes)? {
-            Room::Memory => self.add_memory(bytes, ahead),
-            Room::File(file) => self.unused.add_file(bytes, &file).map_err(|source| ScratchError::Memory {
-                operation: "mapping of a file",
-                bytes,
-                source,
-            }),
+            Room::Memory => self.add_memory(bytes).map(Some),
+            Room::File(file) => {
+                let added = self.unused.add_file(bytes, &file).map(|()| None);
+                added.map_err(|source| ScratchError::Memory { operation: "mapping of a file", bytes, source })
+            }
         }
     }
 
-    fn add_memory(&mut self, bytes: usize, ahead: bool) -> Result<(), ScratchError> {
+    fn add_memory(&mut self, bytes: usize) -> Result<Fresh, ScratchError> {
         // A state in less than a huge page is small, and one would make it large.
         let huge = self.unused.at() >= HUGE_PAGE;
         let added = self.unused.add_memory(bytes, huge);
-        added.map_err(|source| ScratchError::Memory { operation: "allocation", bytes, source })?;
-        if ahead {
-            self.unused.populate(bytes);
-        }
-        Ok(())
+        added.map_err(|source| ScratchError::Memory { operation: "allocation", bytes, source })
     }
 }
 

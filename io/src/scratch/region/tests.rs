@@ -79,7 +79,7 @@ fn memory_is_used_as_far_as_the_budget_goes() {
     assert_eq!(scratch.used(), 0);
 }
 
-/// The next piece is begun at half of the last one, and has all of its memory before it is needed.
+/// The next piece is begun with the use of the last one, and has all of its memory before it is needed.
 #[test]
 fn a_piece_is_prepared_ahead() {
     let (supply, executor) = supply(Arc::new(MemoryScratch::new()));
@@ -91,9 +91,9 @@ fn a_piece_is_prepared_ahead() {
     executor.run_all();
     assert_eq!(resident(all.0, all.1), 2 * MIB, "the memory was found in the background");
     region.reach(3 * MIB).unwrap();
-    assert_eq!((region.len(), executor.len()), (4 * MIB, 0));
-    region.reach(3 * MIB + 1).unwrap();
-    assert_eq!(executor.len(), 1, "half of it is used");
+    assert_eq!((region.len(), executor.len()), (4 * MIB, 1));
+    region.reach(4 * MIB).unwrap();
+    assert_eq!((region.len(), executor.len()), (4 * MIB, 1), "once");
 }
 
 /// Whoever needs a piece that nobody has begun with makes it, and who comes later has nothing to do.

@@ -23,6 +23,9 @@ pub struct Faults {
     pub steps: u64,
 }
 
+/// Scratch files among which the one is drawn that there is no room for: simulated states have few.
+const SCRATCH_FILES: usize = 8;
+
 impl Default for Faults {
     /// Three processes, two failed operations in each, three orders to each.
     fn default() -> Self {
@@ -67,6 +70,8 @@ pub(crate) struct Fate {
     /// The power goes too: what was not durable may be lost.
     pub power_cut: bool,
     pub failures: Vec<(u64, Fault)>,
+    /// Scratch files, by number, that there is no room for.
+    pub full: Option<u64>,
     /// Nobody waits for ever for its end.
     pub impatient: bool,
     /// By ascending step.
@@ -83,6 +88,7 @@ impl Fate {
             failures: (0..failures).map(|_| (faults.operation(rng), failure(rng))).collect(),
             impatient: true,
             orders: orders::draw(faults, rng),
+            full: (faults.failures > 0 && rng.one_in(6)).then(|| rng.below(SCRATCH_FILES) as u64),
         }
     }
 

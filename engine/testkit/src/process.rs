@@ -44,6 +44,7 @@ struct Process<'a> {
     clock: Arc<VirtualClock>,
     disk: Arc<dyn Storage>,
     storage: FaultStorage,
+    scratch: Arc<MemoryScratch>,
     executor: Arc<StepExecutor>,
     cells: Cells,
     fate: &'a Fate,
@@ -75,6 +76,11 @@ pub(crate) fn run(env: &Env, world: World, fate: &Fate, rng: &mut Rng) -> Result
     for (operation, fault) in &fate.failures {
         storage.fail_at(*operation, *fault);
     }
+    // All state that is in pages is in files.
+    let scratch = MemoryScratch::with_memory(0);
+    if let Some(file) = fate.full {
+        scratch.full_at(file);
+    }
     let trace = trace::wanted();
     if trace {
         storage.record();
@@ -84,6 +90,7 @@ pub(crate) fn run(env: &Env, world: World, fate: &Fate, rng: &mut Rng) -> Result
         clock: Arc::new(VirtualClock::new(rng.next())),
         disk,
         storage,
+        scratch: Arc::new(scratch),
         executor,
         cells: Cells::default(),
         fate,
@@ -121,7 +128,7 @@ impl Process<'_> {
             clock: self.clock.clone(),
             files: shared.clone(),
             checkpoints: shared,
-            scratch: Arc::new(MemoryScratch::new()),
+            scratch: self.scratch.clone(),
             executor: self.executor.clone(),
             driver: Box::new(SimulationDriver(self.cells.clone())),
             seed: self.rng.next(),
@@ -146,6 +153,7 @@ impl Process<'_> {
             checkpoints,
             restarts,
             failures: self.storage.failures(),
+            full: self.scratch.refused(),
             told: self.told,
         }
     }

@@ -275,6 +275,7 @@ fn note(coverage: &mut Coverage, left: &Left, power_cut: bool) {
     coverage.checkpoints += left.checkpoints;
     coverage.restarts += left.restarts;
     coverage.faults(&left.failures);
+    (0..left.full).for_each(|_| coverage.note("fault", "scratch ENOSPC"));
     for order in &left.told {
         coverage.note("told", order.name());
     }

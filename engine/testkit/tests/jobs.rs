@@ -61,7 +61,15 @@ fn assert_ruling_34(covered: &Coverage) {
         ("told", &["start from a path"]),
         ("ended", &["finished", "stopped", "canceled", "abandoned", "failed", "died"]),
     ];
-    let faults = ["before ENOSPC", "before EIO", "after ENOSPC", "after EIO", "short ENOSPC", "short EIO"];
+    let faults = [
+        "before ENOSPC",
+        "before EIO",
+        "after ENOSPC",
+        "after EIO",
+        "short ENOSPC",
+        "short EIO",
+        "scratch ENOSPC",
+    ];
     for (group, names) in kinds.into_iter().chain([("fault", &faults[..])]) {
         for name in names {
             let n = covered.count(group, name);

@@ -37,6 +37,8 @@ pub(crate) struct Left {
     pub restarts: u64,
     /// What failed in storage.
     pub failures: Vec<(Op, Fault)>,
+    /// Scratch files that there was no room for.
+    pub full: u64,
     /// What was asked of it and done to it.
     pub told: Vec<Order>,
 }

@@ -5,6 +5,7 @@ mod endings;
 mod files;
 mod input;
 mod kills;
+mod memory;
 mod records;
 mod recovery;
 mod steady;

@@ -24,6 +24,8 @@ mod table;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod verify;
 
 pub use bucket::Place;
 pub use fault::PagedFault;
@@ -297,6 +299,12 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
         let extent = self.extent();
         self.based = true;
         KeyedSnapshot { extent, groups }
+    }
+
+    /// How many pages the shadow compared, by their first bytes.
+    #[cfg(test)]
+    fn compared(&self) -> [usize; 7] {
+        table!(self.pages.shadow.compared)
     }
 
     /// What the snapshot of the pages is worth.

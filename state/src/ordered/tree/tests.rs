@@ -154,6 +154,35 @@ fn the_largest_entries_can_be_divided() {
     assert_eq!((root(&tree).level, in_use(&tree)), (0, 1));
 }
 
+/// As for the tables: the shadow of the pages compares, this asks whether it had something to compare.
+#[test]
+fn verify_leaves_inner_nodes_and_runs() {
+    let mut tree = tree();
+    let mut frozen = false;
+    for n in 0..20_000u64 {
+        let key = (n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) % 3000;
+        if n % 3 == 0 {
+            tree.remove(1, &key.to_be_bytes());
+        } else {
+            let len = if n % 100 == 1 { n % 8000 } else { n % 60 };
+            tree.put(1, &key.to_be_bytes(), &vec![n as u8; len as usize]).unwrap();
+        }
+        if !frozen && n % 1000 == 0 {
+            if n % 7000 == 0 {
+                tree.pages.mark_all();
+            }
+            tree.pages.freeze();
+            frozen = true;
+        }
+        if frozen && n % 10 == 0 && tree.pages.drain(5000) {
+            tree.pages.take_image().for_each(drop);
+            frozen = false;
+        }
+    }
+    let [.., leaves, inner, _, runs] = tree.pages.shadow.compared;
+    assert!(leaves > 500 && inner > 50 && runs > 50, "{leaves} leaves, {inner} inner nodes, {runs} runs");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 

@@ -18,6 +18,8 @@ const SPARE: usize = 8;
 /// yet to come. Only a barrier that comes before the state of the one before it has been encoded does not wait (ruling 13).
 pub(crate) struct Flow {
     limit: usize,
+    /// Bytes of a buffer that is worth keeping, at most.
+    buffer: usize,
     on_the_way: AtomicUsize,
     /// The owner found no room and waits to be woken.
     short: AtomicBool,
@@ -30,6 +32,7 @@ impl Flow {
     pub(crate) fn new(chunk: usize, owner: Waker) -> Self {
         Self {
             limit: chunk.max(1).saturating_mul(CHUNKS),
+            buffer: chunk.max(32 << 10).saturating_mul(2) + (8 << 10),
             on_the_way: AtomicUsize::new(0),
             short: AtomicBool::new(false),
             spare: Mutex::default(),
@@ -60,7 +63,7 @@ impl Flow {
         let bytes = buffer.len();
         {
             let mut spare = self.spare.lock();
-            if spare.len() < SPARE {
+            if spare.len() < SPARE && buffer.capacity() <= self.buffer {
                 spare.push(buffer);
             }
         }

@@ -57,7 +57,7 @@ pub trait Snapshots {
 
     /// Says that the checkpoint was aborted. A frozen state that no later snapshot builds on is forgotten. One that is what
     /// changed since the one before is a link of a chain whatever becomes of its checkpoint (ruling 14): it has to be drained
-    /// and taken as ever. Returns whether there is nothing left to do; constant time.
+    /// and taken as ever. Returns whether there is nothing left to do. No key and no page is looked at.
     fn abandon(&mut self) -> bool;
 
     /// Adds one key group's part of a snapshot; of a chain of snapshots, in their order, from the last

@@ -36,12 +36,23 @@ pub(super) struct Copied {
 /// What is known of a group.
 #[derive(Clone, Debug, Default)]
 struct Group {
-    /// What was copied before its turn.
-    early: Vec<u8>,
+    /// What was copied before its turn, in blocks that become chunks as they are.
+    early: Vec<Vec<u8>>,
     /// Whether anything was copied of it.
     begun: bool,
     /// The page that was copied last.
     last: u32,
+}
+
+/// The block that what is copied early goes to. Most groups have little of it.
+fn block(early: &mut Vec<Vec<u8>>, chunk: usize) -> &mut Vec<u8> {
+    if early.last().is_some_and(|last| last.len() >= chunk) {
+        early.push(Vec::with_capacity(chunk + BEYOND));
+    } else if early.is_empty() {
+        early.push(Vec::new());
+    }
+    let last = early.len() - 1;
+    &mut early[last]
 }
 
 /// Bytes of groups in order, and how many are of which.
@@ -85,15 +96,16 @@ impl Copied {
     pub fn next_turn(&mut self) {
         self.turn += 1;
         let Some(group) = self.groups.get_mut(self.turn) else { return };
-        let early = std::mem::take(&mut group.early);
-        if early.len() >= self.chunk {
-            self.finish();
-            let parts = vec![(self.turn, early.len())];
-            self.finished.push_back(Piece { parts, bytes: early });
-        } else if !early.is_empty() {
-            self.make_room();
-            self.open.bytes.extend_from_slice(&early);
-            self.count(early.len());
+        for block in std::mem::take(&mut group.early) {
+            if block.len() >= self.chunk {
+                self.finish();
+                let parts = vec![(self.turn, block.len())];
+                self.finished.push_back(Piece { parts, bytes: block });
+            } else {
+                self.make_room();
+                self.open.bytes.extend_from_slice(&block);
+                self.count(block.len());
+            }
         }
     }
 
@@ -104,7 +116,7 @@ impl Copied {
             self.make_room();
         }
         let of = &mut self.groups[group];
-        let out = if in_turn { &mut self.open.bytes } else { &mut of.early };
+        let out = if in_turn { &mut self.open.bytes } else { block(&mut of.early, self.chunk) };
         let before = out.len();
         if !std::mem::replace(&mut of.begun, true) {
             out.push(super::PAGES);
@@ -152,7 +164,9 @@ impl Copied {
 
     /// Takes the buffer of a piece back.
     pub fn recycle(&mut self, mut buffer: Vec<u8>) {
-        if self.spare.len() < SPARE && buffer.capacity() >= self.chunk {
+        // One that is much larger would be more than it is counted as.
+        let fits = (self.chunk..=self.chunk * 2 + BEYOND).contains(&buffer.capacity());
+        if self.spare.len() < SPARE && fits {
             buffer.clear();
             self.spare.push(buffer);
         }

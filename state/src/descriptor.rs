@@ -112,6 +112,9 @@ impl BackendName {
     /// Bytes of the longest name.
     pub const LONGEST: usize = 31;
 
+    /// The names of the backends that are built in.
+    pub const BUILT_IN: [&str; 2] = ["hashmap", "paged"];
+
     /// Names that mean a backend that is built in.
     pub const TAKEN: [&str; 4] = ["hashmap", "paged", "filesystem", "jobmanager"];
 

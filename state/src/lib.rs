@@ -40,5 +40,5 @@ pub use keyed::{Entry, GroupChunk, KeyedBackend, KeyedSnapshot, RestoreError, Sn
 pub use layout::JobDir;
 pub use metadata::{LineCounters, Metadata};
 pub use operator_id::OperatorId;
-pub use ordered::{HeapOrdered, OrderedBackend, PagedOrdered};
+pub use ordered::{BackendFactory, HeapOrdered, OrderedBackend, PagedOrdered};
 pub use paged::PagedState;

@@ -3,7 +3,7 @@
 use super::stream::{Draft, Stream};
 use crate::config::{ByteSize, Config, Settings};
 use crate::error::Error;
-use crate::graph::{Graph, OfSource, OperatorNode};
+use crate::graph::{Graph, OfSource, OperatorNode, OwnBackend};
 use crate::runtime::{
     self, BeforeEnd, Ending, Environment, JobHandle, Launched, Over, Summary, ThreadDriver,
 };
@@ -15,6 +15,7 @@ use millstream_io::executor::RayonExecutor;
 use millstream_io::scratch::{Budget, DiskScratch, machine_memory};
 use millstream_io::source::Source;
 use millstream_io::storage::{DiskStorage, MemoryStorage, Storage};
+use millstream_state::BackendFactory;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -71,6 +72,40 @@ impl Env {
         node.source = Some(Box::new(OfSource(source.clone())));
         let operator = draft.operator(node);
         Stream::new(draft, SourceChain::new(source, operator))
+    }
+
+    /// Registers a backend of your own for the states of keyed functions, which `state.backend.type` then chooses by this
+    /// name (BE-01). A name has 1 to 31 bytes and is none of those that are built in. It is part of every snapshot, which
+    /// no other backend reads (BE-09). The one value of a [process function](crate::KeyedStream::process) stays in a hash
+    /// table.
+    ///
+    /// ```
+    /// use millstream::Env;
+    /// use millstream::config::StateBackend;
+    /// use millstream::state::{BackendFactory, BackendName, HeapOrdered, OrderedBackend, PagedFault};
+    /// use millstream::state::{KeyGroupRange, StateDescriptor};
+    ///
+    /// /// One that brings nothing new.
+    /// struct Plain;
+    ///
+    /// impl BackendFactory for Plain {
+    ///     fn create(
+    ///         &self,
+    ///         _: &StateDescriptor,
+    ///         groups: KeyGroupRange,
+    ///     ) -> Result<Box<dyn OrderedBackend>, PagedFault> {
+    ///         Ok(Box::new(HeapOrdered::new(groups)))
+    ///     }
+    /// }
+    ///
+    /// let env = Env::new();
+    /// env.state_backend("plain", Plain);
+    /// env.configure(|settings| {
+    ///     settings.state.backend = BackendName::new("plain").map(StateBackend::Own).expect("a short name");
+    /// });
+    /// ```
+    pub fn state_backend(&self, name: impl Into<String>, factory: impl BackendFactory) {
+        self.graph.borrow_mut().backends.push((name.into(), OwnBackend(Arc::new(factory))));
     }
 
     /// Has `conclude` called, on the job's own thread, when the job has finished: all input is processed and committed,

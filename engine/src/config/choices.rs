@@ -83,16 +83,6 @@ choice! {
 }
 
 choice! {
-    /// How keyed state is kept (BE-01).
-    StateBackend {
-        /// Tables in memory, whose checkpoints have all of it.
-        Hashmap = "hashmap" | "filesystem" | "jobmanager",
-        /// Pages in memory, whose checkpoints have what changed.
-        Paged = "paged",
-    }
-}
-
-choice! {
     /// What decides about a restart after a failure (RS-01 to RS-06).
     RestartKind {
         /// Exponential delay with checkpointing, none without (RS-05, ruling 8).

@@ -158,7 +158,7 @@ keys! {
     "execution.state-recovery.fresh" = recovery.fresh,
         "Begin without state although the job has completed checkpoints; nothing old is deleted. Option `--fresh`.";
     "state.backend.type" ["state.backend"] = state.backend,
-        "How keyed state is kept: in tables, of which each checkpoint has everything; or in pages, of which a checkpoint has what changed.";
+        "How keyed state is kept: in tables, of which each checkpoint has everything; in pages, of which a checkpoint has what changed; or, for the states of keyed functions, in a backend that the program has registered.";
     "state.backend.paged.small-state" = state.paged_small_state,
         "Bytes up to which the keyed state of a subtask is kept as a whole, with the paged backend: its checkpoints then have all of it.",
         "at most 64mb" => |v| *v <= ByteSize::mb(64);

@@ -19,6 +19,7 @@
 //! # Ok::<(), millstream::config::ConfigError>(())
 //! ```
 
+mod backend;
 mod choices;
 mod error;
 mod keys;
@@ -28,9 +29,9 @@ mod settings;
 mod suggest;
 mod units;
 
+pub use backend::StateBackend;
 pub use choices::{
-    CheckpointMode, CheckpointStorage, ClaimMode, RestartKind, Retention, StateBackend, TaskThreads,
-    WaitStrategy,
+    CheckpointMode, CheckpointStorage, ClaimMode, RestartKind, Retention, TaskThreads, WaitStrategy,
 };
 pub use error::{ConfigError, Problem};
 pub use keys::{KEYS, Key, MOST_KEY_GROUPS};

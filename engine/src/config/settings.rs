@@ -1,8 +1,8 @@
 //! The settings of a job as plain values: what the engine reads.
 
+use super::backend::StateBackend;
 use super::choices::{
-    CheckpointMode, CheckpointStorage, ClaimMode, RestartKind, Retention, StateBackend, TaskThreads,
-    WaitStrategy,
+    CheckpointMode, CheckpointStorage, ClaimMode, RestartKind, Retention, TaskThreads, WaitStrategy,
 };
 use super::units::ByteSize;
 use millstream_state::paged::SMALL;

@@ -1,5 +1,6 @@
 use super::*;
 use millstream_io::error::{Class, ConnectorError};
+use millstream_state::descriptor::BackendName;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -142,11 +143,22 @@ fn rs_06_names_of_restart_strategies() {
 }
 
 #[test]
-fn er_20_an_unknown_state_backend_is_refused_by_name() {
-    let refused = define(&[("state.backend.type", "rocksdb")]).unwrap_err();
+fn be_01_state_backends_go_by_name() {
+    let backend = |name: &str| define(&[("state.backend.type", name)]).map(|settings| settings.state.backend);
+    for (name, expected) in [
+        ("hashmap", StateBackend::Hashmap),
+        ("FileSystem", StateBackend::Hashmap),
+        ("jobmanager", StateBackend::Hashmap),
+        ("paged", StateBackend::Paged),
+        ("lsm", StateBackend::Own(BackendName::new("lsm").unwrap())),
+    ] {
+        assert_eq!(backend(name).unwrap(), expected);
+    }
+    let refused = backend("a name that is longer than a name may be").unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "configuration: state.backend.type = rocksdb (on the command line): expected hashmap | paged"
+        "configuration: state.backend.type = a name that is longer than a name may be (on the command line): expected \
+         hashmap | paged | the name of a registered backend"
     );
 }
 

@@ -16,7 +16,9 @@ use crate::error::{Error, drop_quietly};
 use crate::task::{BuildContext, EdgeIndex, OperatorIndex, Subtask};
 use millstream_io::Record;
 use millstream_io::source::Redistribution;
-use millstream_state::{ListDescriptor, StateDescriptor};
+use millstream_state::{BackendFactory, ListDescriptor, StateDescriptor};
+use std::fmt;
+use std::sync::Arc;
 
 /// Place of a task in its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,6 +82,18 @@ pub(crate) struct Graph {
     pub operators: Vec<OperatorNode>,
     pub tasks: Vec<TaskNode>,
     pub edges: Vec<Edge>,
+    /// Backends of the program's own, by name.
+    pub backends: Vec<(String, OwnBackend)>,
+}
+
+/// A factory of backends of a program's own.
+#[derive(Clone)]
+pub(crate) struct OwnBackend(pub Arc<dyn BackendFactory>);
+
+impl fmt::Debug for OwnBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("OwnBackend")
+    }
 }
 
 /// User code is dropped piece by piece, so that a panic of one harms no other.

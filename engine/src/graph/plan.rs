@@ -1,11 +1,12 @@
 //! A valid graph with everything decided that a start needs: parallelism, key groups, ids.
 
-use super::{Graph, TaskIndex, validate};
+use super::{Graph, OwnBackend, TaskIndex, validate};
 use crate::checkpoint::SubtaskId;
 use crate::error::Error;
 use crate::task::{EdgeIndex, OperatorIndex, Target};
 use millstream_state::Backend;
 use millstream_state::OperatorId;
+use millstream_state::descriptor::{BackendName, Layout};
 use millstream_state::key_group::Parallelism;
 use std::collections::HashMap;
 
@@ -36,11 +37,55 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Has keyed state kept in this way.
-    pub(crate) fn keep_state_in(&mut self, backend: Backend) {
+    /// Has keyed state kept in this way. A backend of the program's own keeps ordered state; the one value of a process
+    /// function is in a hash table then. Returns what makes its own backends, where it has one.
+    ///
+    /// # Errors
+    /// The program has no backend of this name (ER-20).
+    pub(crate) fn keep_state_in(&mut self, backend: Backend) -> Result<Option<OwnBackend>, Error> {
         for state in self.graph.operators.iter_mut().flat_map(|node| &mut node.states) {
-            state.backend = backend;
+            state.backend = match (backend, state.layout) {
+                (Backend::Own(_), Layout::Hashed) => Backend::Hashmap,
+                _ => backend,
+            };
         }
+        let Backend::Own(name) = &backend else { return Ok(None) };
+        let registered = self.graph.backends.iter().rev().find(|(own, _)| own == name.as_str());
+        if let Some((_, own)) = registered {
+            return Ok(Some(own.clone()));
+        }
+        let all =
+            BackendName::BUILT_IN.into_iter().chain(self.graph.backends.iter().map(|(own, _)| own.as_str()));
+        let all = all.collect::<Vec<_>>().join(" | ");
+        Err(Error::refuse(
+            "configuration",
+            format!("state.backend.type = {name}"),
+            format!("no backend has this name: expected {all}"),
+        )
+        .with_hint("register it with `Env::state_backend`"))
+    }
+
+    /// The names that backends are registered under can be names, and each is given to one.
+    ///
+    /// # Errors
+    /// The name that is not.
+    fn check_backends(graph: &Graph) -> Result<(), Error> {
+        for (n, (name, _)) in graph.backends.iter().enumerate() {
+            let twice = graph.backends[..n].iter().any(|(other, _)| other == name);
+            let problem = if BackendName::new(name).is_none() {
+                format!(
+                    "a backend cannot have this name: it takes 1 to {} bytes, and none of {}",
+                    BackendName::LONGEST,
+                    BackendName::TAKEN.join(", ")
+                )
+            } else if twice {
+                "two backends are registered under this name".to_owned()
+            } else {
+                continue;
+            };
+            return Err(Error::refuse("state backend", name.clone(), problem));
+        }
+        Ok(())
     }
 
     /// Decides what the user left open.
@@ -49,6 +94,7 @@ impl Plan {
     /// What is wrong with the graph, by operator name.
     pub(crate) fn new(graph: Graph, parallelism: i64, max_parallelism: Option<i64>) -> Result<Self, Error> {
         validate::check(&graph)?;
+        Self::check_backends(&graph)?;
         let mut task_of = vec![TaskIndex(0); graph.operators.len()];
         for (index, task) in graph.tasks.iter().enumerate() {
             for operator in &task.operators {

@@ -33,6 +33,7 @@ fn verdict(fault: &PagedFault) -> (Class, Option<&'static str>) {
     match fault {
         PagedFault::Memory(ScratchError::File(_)) => (Class::Restart, Some(ROOM)),
         PagedFault::Memory(_) => (Class::Restart, Some(MEMORY)),
+        PagedFault::Own(_) => (Class::Restart, None),
         _ => (Class::Data, None),
     }
 }

@@ -75,7 +75,7 @@ pub(crate) fn launch(
     config.validate().map_err(|error| Error::from(ConnectorError::from(error)).refused())?;
     let width = i64::from(config.pipeline.parallelism);
     let mut plan = Plan::new(graph, width, config.pipeline.max_parallelism.map(i64::from))?;
-    plan.keep_state_in(settings::backend(config));
+    let own_backend = plan.keep_state_in(settings::backend(config))?;
     let checkpointing = config.checkpointing.interval.is_some();
     let job_id = JobId::of(name);
     let opening = open(name, config, &environment).map_err(refused)?;
@@ -96,7 +96,7 @@ pub(crate) fn launch(
         checkpoint_dir: PathBuf::new(),
         scratch: environment.scratch,
         executor: environment.executor,
-        settings: Arc::new(settings::task(config)),
+        settings: Arc::new(settings::task(config, own_backend)),
         write_options: settings::write_options(config),
         ring_segments: config.exchange.ring_segments as usize,
         job_id: job_id.to_string(),

@@ -1,6 +1,7 @@
 //! From the configuration to what the parts of the runtime take.
 
 use crate::config::{Settings, StateBackend};
+use crate::graph::OwnBackend;
 use crate::restart::RestartStrategy;
 use crate::task::TaskSettings;
 use millstream_state::Backend;
@@ -8,13 +9,14 @@ use millstream_state::checkpoint_store::{Retention, StartFrom};
 use millstream_state::snapshot::WriteOptions;
 
 /// What every subtask needs to know.
-pub(super) fn task(settings: &Settings) -> TaskSettings {
+pub(super) fn task(settings: &Settings, own_backend: Option<OwnBackend>) -> TaskSettings {
     TaskSettings {
         segment_size: settings.exchange.segment_size.as_usize(),
         alignment_memory: settings.checkpointing.alignment_memory.as_usize(),
         buffer_timeout: settings.exchange.buffer_timeout,
         mode: settings.checkpointing.mode,
         backend: backend(settings),
+        own_backend,
         small_state: settings.state.paged_small_state.as_usize(),
         chunk: settings.state.paged_chunk_size.as_usize(),
         interval: settings.checkpointing.interval,
@@ -27,6 +29,7 @@ pub(super) fn backend(settings: &Settings) -> Backend {
     match settings.state.backend {
         StateBackend::Hashmap => Backend::Hashmap,
         StateBackend::Paged => Backend::Paged,
+        StateBackend::Own(name) => Backend::Own(name),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Core, Fault, Restored};
 use crate::config::CheckpointMode;
 use crate::exchange::{Event, Lane};
+use crate::graph::OwnBackend;
 use millstream_io::Record;
 use millstream_io::clock::Clock;
 use millstream_io::counters::Counters;
@@ -40,6 +41,8 @@ pub(crate) struct TaskSettings {
     pub mode: CheckpointMode,
     /// What keeps keyed state.
     pub backend: Backend,
+    /// What makes backends of the program's own, where the state is kept in these.
+    pub own_backend: Option<OwnBackend>,
     /// Bytes of state up to which pages are not worth their while.
     pub small_state: usize,
     /// Bytes of changed pages that are handed over to be written at once.

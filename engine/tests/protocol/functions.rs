@@ -7,10 +7,15 @@ use millstream::connector::CollectSink;
 use millstream::state::{
     Aggregate, Aggregating, List, Map, Reduce, Reducing, Scope, Timer, TimerKind, Timers, Ttl, Value,
 };
+use millstream::state::{
+    BackendFactory, BackendName, HeapOrdered, KeyGroupRange, OrderedBackend, PagedFault, StateDescriptor,
+};
 use millstream::{Class, Collector, Env, KeyedFunction};
 use millstream_io::clock::ManualClock;
 use millstream_io::storage::MemoryStorage;
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const KEYS: u64 = 100;
@@ -481,4 +486,92 @@ fn ms_028_a_list_that_is_too_long_ends_the_job() {
         text.contains("state \"all\", key with hash 0x") && text.contains("67108864 is the most"),
         "{text}"
     );
+}
+
+/// Counts what it makes.
+struct Shelves(Arc<AtomicUsize>);
+
+impl BackendFactory for Shelves {
+    fn create(
+        &self,
+        state: &StateDescriptor,
+        groups: KeyGroupRange,
+    ) -> Result<Box<dyn OrderedBackend>, PagedFault> {
+        assert_eq!(state.backend.to_string(), "shelves");
+        if state.name == "mean" && groups.len() == 42 {
+            return Err(PagedFault::Own("the shelf is gone".into()));
+        }
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(Box::new(HeapOrdered::new(groups)))
+    }
+}
+
+fn own(backend: &str) -> StateBackend {
+    BackendName::new(backend).map(StateBackend::Own).unwrap()
+}
+
+#[test]
+fn be_01_a_backend_of_the_program_s_own_keeps_the_states_of_functions() {
+    let (source, sink, made) = (Fed::new(600), CollectSink::new(), Arc::<AtomicUsize>::default());
+    let job = |parallelism| {
+        let env = env();
+        env.state_backend("shelves", Shelves(made.clone()));
+        env.configure(|settings| settings.state.backend = own("shelves"));
+        everything(&env, &source, parallelism, &sink);
+        env
+    };
+    let disk = MemoryStorage::new();
+    let mut hand = Hand::begin(&job(2), &disk);
+    assert_eq!(made.load(Ordering::Relaxed), 10, "five states of two subtasks");
+    source.allow(300);
+    hand.run_all();
+    hand.checkpoint();
+    drop(hand);
+    let disk = disk.kill_image();
+
+    // BE-09: what it wrote is for it alone.
+    let other = env();
+    everything(&other, &source, 2, &sink);
+    let refused = Hand::try_launch(&other, &disk).err().unwrap();
+    assert_eq!(refused.class(), Class::Refuse);
+    assert!(
+        refused.to_string().contains("the hashmap backend cannot read what the shelves backend wrote"),
+        "{refused}"
+    );
+
+    // A backend that cannot be made fails the attempt with its own words.
+    let failed = Hand::try_launch(&job(3), &disk).err().unwrap();
+    assert!(failed.to_string().contains("state \"mean\": the shelf is gone"), "{failed}");
+
+    let mut hand = Hand::begin(&job(7), &disk);
+    hand.run_all();
+    source.end();
+    hand.finish().unwrap();
+    let mut lines = sink.collected().take();
+    lines.sort();
+    assert_eq!(lines, expected(600));
+}
+
+#[test]
+fn be_01_er_20_a_name_that_no_backend_has_is_refused_by_name() {
+    let refused = |names: &[&str], wanted: &str| {
+        let (env, source) = (env(), Fed::new(1));
+        names.iter().for_each(|name| env.state_backend(*name, Shelves(Arc::default())));
+        env.configure(|settings| settings.state.backend = own(wanted));
+        everything(&env, &source, 1, &CollectSink::new());
+        let refused = Hand::try_launch(&env, &MemoryStorage::new()).err().unwrap();
+        assert_eq!(refused.class(), Class::Refuse);
+        refused.to_string()
+    };
+    let text = refused(&["shelves"], "rocksdb");
+    assert!(
+        text.contains(
+            "state.backend.type = rocksdb: no backend has this name: expected hashmap | paged | shelves"
+        ),
+        "{text}"
+    );
+    let text = refused(&["paged"], "rocksdb");
+    assert!(text.contains("paged: a backend cannot have this name"), "{text}");
+    let text = refused(&["shelves", "shelves"], "shelves");
+    assert!(text.contains("shelves: two backends are registered under this name"), "{text}");
 }

@@ -61,7 +61,7 @@ impl StateFault {
     pub fn is_of_data(&self) -> bool {
         match self {
             Self::Backend { source, .. } | Self::Lost { source, .. } => {
-                !matches!(source, PagedFault::Memory(_))
+                !matches!(source, PagedFault::Memory(_) | PagedFault::Own(_))
             }
             Self::ListTooLong { .. } => true,
             Self::Unreadable { .. } => false,

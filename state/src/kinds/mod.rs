@@ -53,7 +53,8 @@
 //!
 //! # Limits
 //!
-//! Key, namespace, key of a map and value: what the backend keeps in one entry. A list: [`LIST_BYTES`]. What passes a
+//! Key, namespace, key of a map and value: what the backend keeps in one entry ([heap](crate::HeapOrdered): 1 GiB together;
+//! [pages](crate::PagedOrdered): 1,000 bytes of all keys, 65,520 together). A list: [`LIST_BYTES`]. What passes a
 //! limit changes nothing and leaves a [`StateFault`] that names state, key and limit; all else stays as it was.
 
 mod check;

@@ -3,10 +3,12 @@
 
 #[cfg(test)]
 mod contract;
+mod factory;
 mod heap;
 mod paged;
 mod tree;
 
+pub use factory::BackendFactory;
 pub use heap::HeapOrdered;
 pub use paged::PagedOrdered;
 

@@ -32,4 +32,7 @@ pub enum PagedFault {
         /// The key group.
         group: u16,
     },
+    /// What a backend of the program's own could not do.
+    #[error(transparent)]
+    Own(Box<dyn std::error::Error + Send + Sync>),
 }

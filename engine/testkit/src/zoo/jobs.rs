@@ -1,7 +1,7 @@
 //! The jobs.
 
 use super::parts::{counted, numbers, shelves, summed, write, write_rolling};
-use super::{Batch, IN, OUT, RECORDS, Tally};
+use super::{Batch, IN, Ledger, OUT, RECORDS, Tally};
 use millstream::Env;
 use millstream::connector::{FileSink, FileSource, Generator};
 
@@ -129,4 +129,9 @@ pub(super) fn apart(env: &Env) {
     tally.sink(FileSink::lines(format!("{OUT}/early"))).uid("early sink");
     let late = numbers(env, RECORDS - RECORDS / 4, "late").key_by::<u64>(|n| n.get() % 10);
     counted(late).sink(FileSink::lines(format!("{OUT}/late"))).uid("late sink");
+}
+
+/// A keyed function with states of several kinds, and timers that are called by the clock and at the end.
+pub(super) fn ledger(env: &Env) {
+    write(shelves(env).key_by::<u64>(|n| n.get() % 7).function("ledger", Ledger::declare).uid("ledger"));
 }

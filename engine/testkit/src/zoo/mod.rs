@@ -5,12 +5,14 @@
 
 mod batch;
 mod jobs;
+mod ledger;
 mod parts;
 mod shelves;
 mod tally;
 
 use crate::{Simulation, put};
 pub use batch::Batch;
+pub use ledger::Ledger;
 use millstream::Env;
 use millstream_io::storage::MemoryStorage;
 pub use shelves::Shelves;
@@ -54,6 +56,7 @@ pub const JOBS: &[Job] = &[
     job("fork", jobs::fork),
     job("batched", jobs::batched),
     job("apart", jobs::apart),
+    Job { at_least_once: false, ..job("ledger", jobs::ledger) },
 ];
 
 /// Records that every job reads.

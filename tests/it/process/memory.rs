@@ -5,17 +5,21 @@ use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
 
 /// What the process may have, in KiB.
 const LIMIT: usize = 40 << 10;
+
+/// What a run may take whose state is on a disk that others use.
+const LONG: Duration = Duration::from_secs(180);
 
 /// State in pages, of which 4 MB are in memory.
 const PAGED: &str =
     "-D state.backend.type=paged -D state.backend.paged.memory=4mb -D state.backend.paged.small-state=64kb";
 
-/// Records of `keys` keys of 1,012 bytes, every third of them twice, in no order; and what `count` makes of them.
-fn large(keys: usize) -> (String, Lines) {
-    let padding = "x".repeat(1_000);
+/// Records of `keys` keys of so many bytes and 12 more, every third of them twice, in no order; and what `count` makes of them.
+fn large(keys: usize, padding: usize) -> (String, Lines) {
+    let padding = "x".repeat(padding);
     let (mut text, mut counted) = (String::new(), Lines::default());
     for pass in 0..2 {
         for i in (0..keys).map(|i| i * 7_919 % keys).filter(|i| pass == 0 || i % 3 == 0) {
@@ -30,13 +34,13 @@ fn large(keys: usize) -> (String, Lines) {
     (text, counted)
 }
 
-/// Keys whose bytes alone are more than three times the limit.
+/// Keys of 1,012 bytes whose bytes alone are more than three times the limit.
 const KEYS: usize = 3 * (LIMIT << 10) / 1_012 + 1;
 
 /// The command under a limit to its data: heap, stacks, anonymous mappings (`RLIMIT_DATA`, as `ulimit -d` sets it). Pages of files
 /// are the system's.
-fn limited(command: &Command) -> Command {
-    under(command, &format!("ulimit -d {LIMIT}"))
+fn limited(command: &Command, kib: usize) -> Command {
+    under(command, &format!("ulimit -d {kib}"))
 }
 
 /// The command behind what a shell does first, in the shell's process.
@@ -53,17 +57,41 @@ fn under(command: &Command, first: &str) -> Command {
 #[test]
 fn be_03_state_of_three_times_the_memory_of_the_process() {
     let place = Place::new();
-    let (text, counted) = large(KEYS);
+    let (text, counted) = large(KEYS, 1_000);
     place.write("in", &text);
     let job = "count --input in --output out";
     // The limit is one: tables in memory end the process.
     let tables = place.command(&format!("run -D state.backend.type=hashmap {job}"));
-    assert!(place.start_command(limited(&tables)).wait().was_killed());
+    assert!(place.start_command(limited(&tables, LIMIT)).wait().was_killed());
     let pages = place.command(&format!("run {PAGED} -D task.local-dir=local --summary summary.json {job}"));
-    place.start_command(limited(&pages)).wait().well();
+    place.start_command(limited(&pages, LIMIT)).wait().well();
     place.lines("out").are(&counted);
     assert_eq!(place.figure("records_in"), text.lines().count() as u64);
     assert_eq!(fs::read_dir(place.path("local")).unwrap().count(), 0, "files without names");
+}
+
+/// BE-03: with checkpoints, one of which has all of the state, and a start from one. A snapshot on its way to the disk is some
+/// chunks, and a copy of what was changed before its turn: records come no faster than those are written.
+#[test]
+fn be_03_checkpoints_of_state_of_three_times_the_memory_of_the_process() {
+    let limit = 64 << 10;
+    let place = Place::new();
+    let (text, counted) = large(3 * (limit << 10) / 8_012 + 1, 8_000);
+    place.write("in", &text);
+    let options = "-D execution.checkpointing.interval=200ms -D execution.checkpointing.dir=ck --summary summary.json \
+                   -D state.backend.type=paged -D state.backend.paged.memory=4mb -D state.backend.paged.small-state=0b \
+                   -D state.backend.paged.chunk-size=16kb -D task.local-dir=local";
+    let job = place.command(&format!("run {options} count --input in --output out --delay 1us"));
+    let again = || limited(&job, limit);
+    let running = place.start_command(again());
+    place.checkpoint_above("ck", 8);
+    assert!(running.kill().was_killed());
+    let mut running = place.start_command(again());
+    assert!(running.started().starts_with("resuming from "));
+    running.wait_at_most(LONG).well();
+    place.lines("out").are(&counted);
+    assert_eq!(place.figure("records_in"), text.lines().count() as u64);
+    assert_eq!(place.figure("restarts"), 0);
 }
 
 /// A control group of the system with a limit of its own, until this is dropped.
@@ -97,12 +125,12 @@ impl Drop for Group {
 fn be_03_state_of_three_times_the_memory_of_a_control_group() {
     let place = Place::new();
     let Some(group) = Group::new(LIMIT << 10) else { return };
-    let (text, counted) = large(KEYS);
+    let (text, counted) = large(KEYS, 1_000);
     place.write("in", &text);
     let job =
         format!("run {PAGED} -D task.local-dir=local --summary summary.json count --input in --output out");
     let enter = format!("echo $$ > {}/cgroup.procs", group.0.display());
-    place.start_command(under(&place.command(&job), &enter)).wait().well();
+    place.start_command(under(&place.command(&job), &enter)).wait_at_most(LONG).well();
     place.lines("out").are(&counted);
     assert_eq!(place.figure("records_in"), text.lines().count() as u64);
 }
@@ -113,7 +141,7 @@ fn be_03_state_of_three_times_the_memory_of_a_control_group() {
 fn ms_069_a_full_disk_of_scratch_files_is_named_and_the_checkpoint_before_it_is_intact() {
     let place = Place::new();
     let Some(disk) = place.small_disk("disk", "8m") else { return };
-    let (text, counted) = large(20_000);
+    let (text, counted) = large(20_000, 1_000);
     place.write("in", &text);
     let options = "-D execution.checkpointing.interval=10ms -D execution.checkpointing.dir=ck -D task.local-dir=disk/local \
                    --summary summary.json";
@@ -136,7 +164,7 @@ fn ms_069_a_full_disk_of_scratch_files_is_named_and_the_checkpoint_before_it_is_
 fn ms_069_a_job_waits_for_room_for_scratch_files() {
     let place = Place::new();
     let Some(disk) = place.small_disk("disk", "8m") else { return };
-    let (text, counted) = large(20_000);
+    let (text, counted) = large(20_000, 1_000);
     place.write("in", &text);
     let options = "-D execution.checkpointing.interval=10ms -D execution.checkpointing.dir=ck -D task.local-dir=disk/local \
                    --summary summary.json";
@@ -157,7 +185,7 @@ fn ms_069_a_job_waits_for_room_for_scratch_files() {
 #[test]
 fn ms_029_a_kill_leaves_no_scratch_files() {
     let place = Place::new();
-    let (text, _) = large(20_000);
+    let (text, _) = large(20_000, 1_000);
     place.write("in", &text);
     let job = format!("run {PAGED} -D task.local-dir=local count --follow --input in --output out");
     let running = place.start(&job);

@@ -168,8 +168,10 @@ fn st_02_states_of_every_kind_go_on_at_any_parallelism() {
 #[derive(Clone)]
 struct Called {
     timers: Timers<u32>,
-    /// What a record registers; `None` registers nothing.
-    register: fn(u64) -> Vec<(TimerKind, i64)>,
+    /// What a record registers.
+    register: Register,
+    /// How often a timer has called.
+    calls: Arc<AtomicUsize>,
 }
 
 impl KeyedFunction for Called {
@@ -191,6 +193,7 @@ impl KeyedFunction for Called {
     fn on_timer(&mut self, timer: &Timer<u64>, cx: &mut Scope<'_, u64>, out: &mut Collector<'_, String>) {
         let (kind, time, namespace) = (timer.kind(), timer.timestamp(), timer.namespace(self.timers));
         assert_eq!(timer.key().map(|(_, key)| key), Some(cx.key()));
+        self.calls.fetch_add(1, Ordering::Relaxed);
         out.emit(&format!("{kind:?} {time} of {} for {:?}", cx.key(), namespace));
     }
 }
@@ -198,18 +201,33 @@ impl KeyedFunction for Called {
 type Register = fn(u64) -> Vec<(TimerKind, i64)>;
 
 fn called(source: &Fed, parallelism: i64, register: Register, sink: &CollectSink<String>) -> Env {
-    let env = env();
+    counted(source, parallelism, register, sink).0
+}
+
+/// The same, and how often a timer calls.
+fn counted(
+    source: &Fed,
+    parallelism: i64,
+    register: Register,
+    sink: &CollectSink<String>,
+) -> (Env, Arc<AtomicUsize>) {
+    let (env, calls) = (env(), Arc::<AtomicUsize>::default());
+    let counter = calls.clone();
     env.source(source.clone())
         .name("in")
         .uid("in")
         .key_by::<u64>(|n| n.get() % 10)
-        .function("called", |states| Called { timers: states.with_namespaces().timers(), register })
+        .function("called", |states| Called {
+            timers: states.with_namespaces().timers(),
+            register,
+            calls: counter,
+        })
         .uid("called")
         .parallelism(parallelism)
         .max_parallelism(128)
         .sink(sink.clone())
         .uid("out");
-    env
+    (env, calls)
 }
 
 const START: i64 = ManualClock::EPOCH_MS as i64;
@@ -274,6 +292,9 @@ fn tm_03_processing_timers_are_called_by_the_clock_at_once_after_a_restore_and_n
     source.allow(4);
     hand.run_all();
     source.end();
+    hand.run_all();
+    // Between the end of the input and that of the job.
+    wait(&mut hand, 4_000_000);
     hand.finish().unwrap();
     let mut lines = sink.collected().take();
     lines.sort();
@@ -322,7 +343,7 @@ fn ruling_4_a_stop_calls_no_timers_behind_its_barrier() {
     let source = Fed::new(2);
     let register: Register = |_| vec![(TimerKind::Processing, START + 500)];
     let sink = CollectSink::new();
-    let env = called(&source, 1, register, &sink);
+    let (env, calls) = counted(&source, 1, register, &sink);
     let disk = MemoryStorage::new();
     let mut hand = Hand::begin(&env, &disk);
     source.allow(1);
@@ -331,6 +352,7 @@ fn ruling_4_a_stop_calls_no_timers_behind_its_barrier() {
     hand.run_all();
     hand.clock.advance(Duration::from_secs(1));
     hand.run_all();
+    assert_eq!(calls.load(Ordering::Relaxed), 0);
     hand.finish().unwrap();
     assert_eq!(sink.collected().take(), ["record 1"]);
     let env = called(&source, 1, register, &sink);

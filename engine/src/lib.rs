@@ -29,7 +29,8 @@ pub use millstream_io::{connector, storage};
 pub use millstream_state::JobId;
 pub use operator::{Chain, Collector, Operator, OperatorContext};
 pub use runtime::{
-    CheckpointInfo, CheckpointRequest, Ending, JobControl, JobHandle, JobState, Metrics, Over, Summary,
+    CheckpointInfo, CheckpointRequest, Ending, JobControl, JobHandle, JobState, Metrics, Over,
+    RestoreProgress, Summary,
 };
 
 /// The first program of the README, held to compile and run.

@@ -38,6 +38,21 @@ pub struct Counters {
     pub records_late: Counter,
     /// Records that could not be used.
     pub records_rejected: Counter,
+    /// Keyed state that this attempt begins with, and how much of it is there by now.
+    pub restore: Restore,
+}
+
+/// How far the keyed state of a subtask is restored (MS-083). What is done is all there is once the subtask runs.
+#[derive(Debug, Default)]
+pub struct Restore {
+    /// Keys that are to be restored.
+    pub records: Counter,
+    /// Keys that are restored.
+    pub records_done: Counter,
+    /// Bytes that are to be read for that.
+    pub bytes: Counter,
+    /// Bytes that have been read and applied.
+    pub bytes_done: Counter,
 }
 
 impl Counters {

@@ -20,6 +20,7 @@ pub mod keyed;
 pub mod kinds;
 pub mod layout;
 pub mod lineage;
+pub mod local;
 pub mod metadata;
 pub mod operator_id;
 pub mod ordered;

@@ -134,6 +134,10 @@ keys! {
     "execution.checkpointing.num-retained" ["state.checkpoints.num-retained"] = checkpointing.num_retained,
         "Completed checkpoints that are kept.",
         "at least 1" => |v| *v >= 1;
+    "execution.checkpointing.incremental" ["state.backend.incremental"] = checkpointing.incremental,
+        "Whether a checkpoint of state in pages has only what changed since the one before. State that the hashmap backend keeps, and small state, is in each checkpoint as a whole in any case.";
+    "execution.checkpointing.local-backup.dirs" ["taskmanager.state.local.root-dirs"] = checkpointing.local_dir,
+        "Directory of the second copies of keyed state, if there are any. By default a directory of its own in `task.local-dir`.";
     "execution.checkpointing.data-inline-threshold"
         ["state.storage.fs.memory-threshold", "state.backend.fs.memory-threshold"] = checkpointing.data_inline_threshold,
         "Pieces of state smaller than this are written into `_metadata` itself.",
@@ -157,6 +161,8 @@ keys! {
         "NO_CLAIM; CLAIM is not supported yet" => |v| *v == ClaimMode::NoClaim;
     "execution.state-recovery.fresh" = recovery.fresh,
         "Begin without state although the job has completed checkpoints; nothing old is deleted. Option `--fresh`.";
+    "execution.state-recovery.from-local" ["execution.checkpointing.local-backup.enabled", "state.backend.local-recovery"] = recovery.from_local,
+        "Whether second copies of keyed state are kept on this machine, which a restart reads in place of the checkpoint's files as far as they are there and right.";
     "state.backend.type" ["state.backend"] = state.backend,
         "How keyed state is kept: in tables, of which each checkpoint has everything; in pages, of which a checkpoint has what changed; or, for the states of keyed functions, in a backend that the program has registered.";
     "state.backend.paged.small-state" = state.paged_small_state,
@@ -238,12 +244,6 @@ pub(super) static NOT_YET: &[&str] = &[
     "execution.checkpointing.alignment.max-spill",
     "execution.checkpointing.savepoint-dir",
     "state.savepoints.dir",
-    "execution.checkpointing.incremental",
-    "state.backend.incremental",
-    "execution.checkpointing.local-backup.",
-    "execution.state-recovery.from-local",
-    "state.backend.local-recovery",
-    "taskmanager.state.local.root-dirs",
     "execution.checkpointing.create-subdir",
     "execution.checkpointing.cleaner.parallel-mode",
     "execution.checkpointing.snapshot-compression",
@@ -274,11 +274,6 @@ static AS_IT_IS: &[(&str, &str)] = &[
     ("execution.checkpointing.unaligned", "false"),
     ("execution.checkpointing.aligned-checkpoint-timeout", "0ms"),
     ("execution.checkpointing.alignment-timeout", "0ms"),
-    ("execution.checkpointing.incremental", "false"),
-    ("state.backend.incremental", "false"),
-    ("execution.checkpointing.local-backup.enabled", "false"),
-    ("execution.state-recovery.from-local", "false"),
-    ("state.backend.local-recovery", "false"),
     ("execution.checkpointing.snapshot-compression", "false"),
     ("execution.checkpointing.file-merging.enabled", "false"),
     ("execution.checkpointing.prefer-checkpoint-for-recovery", "false"),

@@ -51,6 +51,10 @@ pub struct Checkpointing {
     pub storage: Option<CheckpointStorage>,
     /// Completed ones that are kept (RT-01).
     pub num_retained: u32,
+    /// Whether a checkpoint has only what changed since the one before, where state can do that.
+    pub incremental: bool,
+    /// Where second copies of state are kept, nearby; `None`: where temporary files of tasks are.
+    pub local_dir: Option<PathBuf>,
     /// Pieces of state below this go into `_metadata` (BE-07).
     pub data_inline_threshold: ByteSize,
     /// Buffer between the state and its file.
@@ -76,6 +80,8 @@ impl Default for Checkpointing {
             dir: None,
             storage: None,
             num_retained: 1,
+            incremental: true,
+            local_dir: None,
             data_inline_threshold: ByteSize::kb(20),
             write_buffer_size: ByteSize::kb(4),
             after_tasks_finish: true,
@@ -96,11 +102,19 @@ pub struct Recovery {
     pub claim_mode: ClaimMode,
     /// Begin without state although the job has completed checkpoints.
     pub fresh: bool,
+    /// Whether state has second copies nearby, which a restart reads where they are right.
+    pub from_local: bool,
 }
 
 impl Default for Recovery {
     fn default() -> Self {
-        Self { path: None, ignore_unclaimed_state: false, claim_mode: ClaimMode::NoClaim, fresh: false }
+        Self {
+            path: None,
+            ignore_unclaimed_state: false,
+            claim_mode: ClaimMode::NoClaim,
+            fresh: false,
+            from_local: false,
+        }
     }
 }
 

@@ -178,7 +178,7 @@ fn keys_of_later_work_are_not_taken_for_misspelt() {
     for name in [
         "execution.checkpointing.unaligned.enabled",
         "execution.checkpointing.unaligned",
-        "execution.checkpointing.incremental",
+        "execution.checkpointing.create-subdir",
         "execution.checkpointing.alignment.max-spill",
     ] {
         assert_eq!(define(&[(name, "true")]).unwrap_err().problem, Problem::NotYet, "{name}");
@@ -191,7 +191,7 @@ fn keys_of_later_work_may_say_that_they_are_off() {
     for (name, off, on) in [
         ("execution.checkpointing.unaligned.enabled", "false", "true"),
         ("execution.checkpointing.aligned-checkpoint-timeout", "0ms", "1s"),
-        ("state.backend.incremental", "FALSE", "true"),
+        ("execution.checkpointing.snapshot-compression", "FALSE", "true"),
         ("state.backend.async", "true", "false"),
         ("execution.checkpointing.prefer-checkpoint-for-recovery", "false", "true"),
     ] {

@@ -107,12 +107,16 @@ impl Supervisor {
             .map(|index| {
                 let node = &plan.graph.operators[index];
                 let width = plan.task_of(OperatorIndex(index)).parallelism;
+                let (carried, groups) =
+                    self.carried.get(index).map_or((&[][..], 0), |(all, max)| (all, *max));
+                // What is only carried has its own key groups, whatever its task has.
+                let only_carried = node.states.is_empty() && !carried.is_empty();
                 OperatorState {
                     id: plan.ids[index],
                     uid: node.uid.clone(),
                     name: node.name.clone(),
-                    max_parallelism: width.max(),
-                    states: node.states.clone(),
+                    max_parallelism: if only_carried { groups } else { width.max() },
+                    states: [&node.states, carried].concat(),
                     lists: node.lists.clone(),
                     subtasks: vec![SubtaskState::default(); width.subtasks()],
                 }

@@ -15,6 +15,7 @@ use millstream_io::executor::Executor;
 use millstream_io::scratch::{Scratch, Supply};
 use millstream_io::storage::Storage;
 use millstream_io::waker::Waker;
+use millstream_state::local::LocalCopies;
 use millstream_state::metadata::LineCounters;
 use millstream_state::snapshot::WriteOptions;
 use std::path::PathBuf;
@@ -28,6 +29,8 @@ pub(crate) struct Shared {
     /// Where checkpoints are.
     pub checkpoints: Arc<dyn Storage>,
     pub checkpoint_dir: PathBuf,
+    /// Second copies of what is there, nearby.
+    pub copies: Option<Arc<LocalCopies>>,
     pub scratch: Arc<dyn Scratch>,
     pub executor: Arc<dyn Executor>,
     pub settings: Arc<TaskSettings>,
@@ -101,6 +104,7 @@ impl Attempt {
             let subtask = SubtaskId(index as u32);
             let reporter = Reporter { attempt: number, subtask, sender: shared.sender.clone() };
             let counters = Arc::<Counters>::default();
+            restored[index].announce(counters.clone());
             let planned = &plan.tasks[seat.task];
             attempt.tasks.push(TaskInfo {
                 subtask,

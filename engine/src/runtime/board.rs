@@ -1,7 +1,7 @@
 //! Where a running job can be looked at, without asking its supervisor.
 
 use super::summary::CheckpointInfo;
-use super::tally::Tally;
+use super::tally::{RestoreProgress, Tally};
 use crate::checkpoint::CheckpointStatistics;
 use parking_lot::Mutex;
 use std::fmt;
@@ -64,6 +64,8 @@ pub struct Metrics {
     pub last_checkpoint: Option<CheckpointInfo>,
     /// What this process's first attempt went on from.
     pub restored_from: Option<PathBuf>,
+    /// How far each subtask of the present attempt has restored its keyed state.
+    pub restoring: Vec<RestoreProgress>,
     /// Checkpoints of this process: counts, and the recent ones.
     pub checkpoints: CheckpointStatistics,
 }
@@ -109,6 +111,7 @@ impl Board {
             restarts: posted.restarts,
             last_checkpoint: posted.last_checkpoint.clone(),
             restored_from: posted.restored_from.clone(),
+            restoring: posted.tally.restoring(),
             checkpoints: posted.checkpoints.clone(),
         }
     }

@@ -2,22 +2,17 @@
 
 use super::JobState;
 use super::attempt::Attempt;
-use super::restore::{self, Base};
+use super::restore::{self, Base, Prepared};
 use super::supervisor::Supervisor;
 use crate::checkpoint::Input;
 use crate::error::Error;
 use crate::restart::{Decision, GaveUp, RestartStrategy};
-use crate::task;
 use millstream_state::checkpoint_store::Restored;
 use millstream_state::metadata::LineCounters;
 
 impl Supervisor {
     /// Deploys the first attempt; an error refuses the start.
-    pub(super) fn begin(
-        &mut self,
-        restored: Option<Restored>,
-        prepared: Vec<task::Restored>,
-    ) -> Result<(), Error> {
+    pub(super) fn begin(&mut self, restored: Option<Restored>, prepared: Prepared) -> Result<(), Error> {
         self.goes_on_from(restored.as_ref());
         self.deploy(restored.as_ref(), prepared)
     }
@@ -47,9 +42,10 @@ impl Supervisor {
     }
 
     /// Starts an attempt that goes on from `restored`, of which each subtask gets its part in `prepared`.
-    fn deploy(&mut self, restored: Option<&Restored>, prepared: Vec<task::Restored>) -> Result<(), Error> {
+    fn deploy(&mut self, restored: Option<&Restored>, prepared: Prepared) -> Result<(), Error> {
         self.base = restored.map_or_else(LineCounters::default, |restored| restored.metadata.counters);
         self.completed = self.base;
+        self.carried = prepared.carried;
         let parts = &mut self.parts;
         let line = parts.store.as_ref().map_or(1, |store| store.lock().line());
         self.attempts += 1;
@@ -58,7 +54,7 @@ impl Supervisor {
             line,
             &mut parts.plan,
             &parts.shared,
-            prepared,
+            prepared.subtasks,
             &mut *parts.driver,
         )?;
         if let Some(restored) = restored {

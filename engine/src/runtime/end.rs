@@ -224,6 +224,9 @@ impl Supervisor {
             tracing::warn!(job = %self.parts.name, %error, "cleaning up checkpoints failed");
         }
         let _ = post_newest(&self.parts.board, &store);
+        if let Some(copies) = &self.parts.shared.copies {
+            copies.tidy(&*self.parts.shared.checkpoints);
+        }
         recorded
     }
 

@@ -5,7 +5,8 @@ use super::board::Board;
 use super::driver::Driver;
 use super::ending::BeforeEnd;
 use super::handle::JobControl;
-use super::restore::{Base, Gathered};
+use super::in_memory::checkpoints_in_memory;
+use super::restore::{Base, Gathered, Prepared};
 use super::supervisor::{Supervisor, SupervisorParts};
 use super::{restore, settings};
 use crate::checkpoint::Coordinator;
@@ -13,7 +14,6 @@ use crate::config::Config;
 use crate::error::Error;
 use crate::graph::{Graph, Plan};
 use crate::restart::Restart;
-use crate::task;
 use crossbeam_channel::unbounded;
 use millstream_io::clock::Clock;
 use millstream_io::error::ConnectorError;
@@ -21,6 +21,7 @@ use millstream_io::executor::Executor;
 use millstream_io::scratch::Scratch;
 use millstream_io::storage::Storage;
 use millstream_state::checkpoint_store::{Opening, Restored};
+use millstream_state::local::{LocalCopies, Mirrored};
 use millstream_state::recovery::Start;
 use millstream_state::{JobId, StateError};
 use parking_lot::Mutex;
@@ -62,7 +63,7 @@ pub(crate) fn launch(
     name: &str,
     graph: Graph,
     config: &Config,
-    environment: Environment,
+    mut environment: Environment,
     before_end: Option<BeforeEnd>,
 ) -> Result<Launched, Error> {
     if name.trim().is_empty() {
@@ -78,6 +79,10 @@ pub(crate) fn launch(
     let own_backend = plan.keep_state_in(settings::backend(config))?;
     let checkpointing = config.checkpointing.interval.is_some();
     let job_id = JobId::of(name);
+    let copies = local_copies(name, config, &environment);
+    if let Some(copies) = &copies {
+        environment.checkpoints = Arc::new(Mirrored::new(environment.checkpoints, copies.clone()));
+    }
     let opening = open(name, config, &environment).map_err(refused)?;
     let mut opening = opening.filter(|opening| checkpointing || matters(opening, config));
     let start = match &opening {
@@ -94,6 +99,7 @@ pub(crate) fn launch(
         files: environment.files,
         checkpoints: environment.checkpoints,
         checkpoint_dir: PathBuf::new(),
+        copies,
         scratch: environment.scratch,
         executor: environment.executor,
         settings: Arc::new(settings::task(config, own_backend)),
@@ -104,6 +110,9 @@ pub(crate) fn launch(
         sender: sender.clone(),
     };
     let ended = opening.as_ref().and_then(Opening::over);
+    if let (Some(copies), Some(opening)) = (&shared.copies, &opening) {
+        copies.begin(opening.job_dir().root());
+    }
     let (prepared, unread, gathered) = if over {
         Default::default()
     } else {
@@ -114,6 +123,9 @@ pub(crate) fn launch(
         Some(opening) => {
             let store = opening.begin(config.checkpointing.num_retained as usize).map_err(refused)?;
             shared.checkpoint_dir = store.job_dir().root().to_owned();
+            if let Some(copies) = &shared.copies {
+                copies.tidy(&*shared.checkpoints);
+            }
             if let Some(line) = ended {
                 restore::discard(name, &mut plan, line, gathered.as_ref(), &shared);
             }
@@ -145,7 +157,7 @@ pub(crate) fn launch(
         before_end,
     });
     if let Some(restored) = restored.as_ref().filter(|_| !over) {
-        restore::tell_unmatched(name, &supervisor.parts.plan, restored);
+        restore::tell_unmatched(name, &supervisor.parts.plan, restored, allow_dropped);
     }
     restore::tell_unread(name, &unread);
     match restored {
@@ -160,6 +172,20 @@ pub(crate) fn launch(
         );
     }
     Ok(Launched { supervisor, control, start })
+}
+
+/// Second copies of what is kept of checkpoints, if there are to be any (BE-06): of what stays in memory there are none.
+fn local_copies(name: &str, config: &Config, environment: &Environment) -> Option<Arc<LocalCopies>> {
+    if !config.recovery.from_local || checkpoints_in_memory(config) {
+        return None;
+    }
+    let base = config.checkpointing.local_dir.clone().unwrap_or_else(|| {
+        let local = config.task.local_dir.clone().unwrap_or_else(std::env::temp_dir);
+        local.join("millstream-copies")
+    });
+    let name = name.to_owned();
+    let tell = move |what: &str| tracing::info!(job = name, "{what}");
+    Some(Arc::new(LocalCopies::new(environment.files.clone(), base, Box::new(tell))))
 }
 
 /// Looks at what the job may go on from, also when it takes no checkpoints itself: those of an earlier run count all the
@@ -188,7 +214,7 @@ fn prepare(
     restored: Option<&Restored>,
     allow_dropped: bool,
     shared: &Shared,
-) -> Result<(Vec<task::Restored>, Vec<String>, Option<Gathered>), Error> {
+) -> Result<(Prepared, Vec<String>, Option<Gathered>), Error> {
     let assigned = restore::fit(plan, restored, allow_dropped)?;
     let gathered = restore::gather(plan, &assigned, restored, allow_dropped, shared)?;
     let unread = restored.map_or_else(Vec::new, |from| restore::unread(plan, &gathered, from, shared));

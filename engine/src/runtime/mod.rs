@@ -34,4 +34,5 @@ pub(crate) use launch::launch;
 pub use launch::{Environment, Launched};
 pub use summary::{CheckpointInfo, Summary};
 pub use supervisor::{Supervisor, Turn};
+pub use tally::RestoreProgress;
 pub use threads::ThreadDriver;

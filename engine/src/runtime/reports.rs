@@ -2,6 +2,7 @@
 
 use super::JobState;
 use super::supervisor::Supervisor;
+use super::tally::RestoreProgress;
 use crate::checkpoint::{Input, SubtaskId};
 use crate::seed;
 use crate::task::{Message, Report};
@@ -55,7 +56,19 @@ impl Supervisor {
         let seed = seed::mix(self.parts.seed ^ attempt.number);
         let ended = std::mem::take(&mut attempt.ended_early);
         let base = self.base;
-        self.parts.board.post(|posted| posted.tally.opened(base));
+        let mut restored = RestoreProgress::default();
+        self.parts.board.post(|posted| {
+            posted.tally.opened(base);
+            restored = posted.tally.restoring().into_iter().fold(restored, RestoreProgress::and);
+        });
+        if restored.bytes > 0 {
+            let RestoreProgress { records_done, bytes_done, .. } = restored;
+            let percent = restored.percent();
+            tracing::info!(
+                job = %self.parts.name,
+                "keyed state restored: {records_done} keys, {bytes_done} bytes ({percent} %)"
+            );
+        }
         self.enter(JobState::Running);
         self.coordinate(Input::Started { tasks, seed });
         for subtask in ended {

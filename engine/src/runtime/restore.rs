@@ -8,12 +8,12 @@ use millstream_io::counters::Counters;
 use millstream_io::sink::SinkContext;
 use millstream_io::source::SourceContext;
 use millstream_io::waker::Waker;
-use millstream_state::StateError;
 use millstream_state::assign::{NewOperator, OperatorAssignment, Unmatched, assign, unmatched};
 use millstream_state::checkpoint_store;
-use millstream_state::metadata::{ListHandle, Metadata};
+use millstream_state::metadata::{KeyedHandle, ListHandle, Metadata};
 use millstream_state::redistribute::redistribute;
 use millstream_state::snapshot::SnapshotReader;
+use millstream_state::{StateDescriptor, StateError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -70,10 +70,18 @@ fn describe(plan: &Plan, index: usize) -> NewOperator {
 }
 
 /// Says what the operators of the plan and the snapshot do not have in common (MS-021).
-pub(super) fn tell_unmatched(job: &str, plan: &Plan, restored: &checkpoint_store::Restored) {
+pub(super) fn tell_unmatched(
+    job: &str,
+    plan: &Plan,
+    restored: &checkpoint_store::Restored,
+    allow_dropped: bool,
+) {
     let operators: Vec<NewOperator> =
         (0..plan.graph.operators.len()).map(|index| describe(plan, index)).collect();
-    let Unmatched { empty, left_behind } = unmatched(&restored.metadata, &operators);
+    let Unmatched { empty, mut left_behind, mut unused } = unmatched(&restored.metadata, &operators);
+    if allow_dropped {
+        left_behind.append(&mut unused);
+    }
     if !empty.is_empty() {
         let list = empty.join(", ");
         tracing::warn!(job, "not in the checkpoint, so they begin without state: {list}");
@@ -81,6 +89,14 @@ pub(super) fn tell_unmatched(job: &str, plan: &Plan, restored: &checkpoint_store
     if !left_behind.is_empty() {
         let list = left_behind.join(", ");
         tracing::warn!(job, "not in the program, so their state is left behind: {list}");
+    }
+    if !unused.is_empty() {
+        let list = unused.join(", ");
+        tracing::warn!(
+            job,
+            "not in the program, but kept in its checkpoints until it is there again, or until a start with \
+             --allow-non-restored-state leaves it behind: {list}"
+        );
     }
 }
 
@@ -167,6 +183,15 @@ pub(super) fn tell_unread(job: &str, unread: &[String]) {
     );
 }
 
+/// What an attempt begins with.
+#[derive(Default)]
+pub(super) struct Prepared {
+    /// For each subtask.
+    pub subtasks: Vec<Restored>,
+    /// For each operator: the keyed states that it does not have any more and carries on, and how many key groups there are.
+    pub carried: Vec<(Vec<StateDescriptor>, u32)>,
+}
+
 /// What each subtask of the job begins with. Lets sinks clean up, so the job's directory must be claimed.
 ///
 /// # Errors
@@ -177,7 +202,7 @@ pub(super) fn prepare(
     gathered: Gathered,
     base: &Base<'_>,
     shared: &Shared,
-) -> Result<Vec<Restored>, Error> {
+) -> Result<Prepared, Error> {
     let owned: Option<Arc<[_]>> =
         base.restored.filter(|_| base.owned).map(|restored| restored.metadata.files.as_slice().into());
     let begin = || Restored { owned: owned.clone(), ..empty(base, shared) };
@@ -188,7 +213,9 @@ pub(super) fn prepare(
         give_lists(plan, index, lists, &mut subtasks);
     }
     finish(plan, assigned, &mut subtasks);
-    Ok(subtasks)
+    let carried =
+        assigned.iter().map(|operator| (operator.carried.clone(), operator.parallelism.max())).collect();
+    Ok(Prepared { subtasks, carried })
 }
 
 fn empty(base: &Base<'_>, shared: &Shared) -> Restored {
@@ -200,7 +227,7 @@ fn empty(base: &Base<'_>, shared: &Shared) -> Restored {
 }
 
 fn reader(shared: &Shared, dir: &Path) -> SnapshotReader {
-    SnapshotReader::new(shared.checkpoints.clone(), dir.to_owned())
+    SnapshotReader::new(shared.checkpoints.clone(), dir.to_owned()).preferring(shared.copies.clone())
 }
 
 /// A subtask has finished when all operators of its chain had: it is not run again (CP-28).
@@ -220,8 +247,16 @@ fn finish(plan: &Plan, assigned: &[OperatorAssignment], subtasks: &mut [Restored
 
 fn give_keyed(plan: &Plan, index: usize, assignment: &OperatorAssignment, subtasks: &mut [Restored]) {
     let planned = plan.task_of(OperatorIndex(index));
+    let (id, own) = (plan.ids[index], plan.graph.operators[index].states.len());
     for (subtask, part) in assignment.subtasks.iter().enumerate() {
-        subtasks[planned.first_subtask + subtask].keyed.push((plan.ids[index], part.keyed.clone()));
+        let restored = &mut subtasks[planned.first_subtask + subtask];
+        let (used, carried): (Vec<_>, Vec<_>) =
+            part.keyed.iter().cloned().partition(|(state, _)| usize::from(*state) < own);
+        restored.keyed.push((id, used));
+        restored.carried.extend(carried.into_iter().map(|(state, handle)| {
+            let backend = assignment.carried[usize::from(state) - own].backend;
+            ((id, state), backend, KeyedHandle { state, ..handle })
+        }));
     }
 }
 

@@ -20,6 +20,7 @@ pub(super) fn task(settings: &Settings, own_backend: Option<OwnBackend>) -> Task
         small_state: settings.state.paged_small_state.as_usize(),
         chunk: settings.state.paged_chunk_size.as_usize(),
         interval: settings.checkpointing.interval,
+        incremental: settings.checkpointing.incremental,
         after_tasks_finish: settings.checkpointing.after_tasks_finish,
     }
 }

@@ -23,7 +23,7 @@ use millstream_io::error::Class;
 use millstream_io::id::CheckpointId;
 use millstream_state::checkpoint_store::Retention;
 use millstream_state::metadata::LineCounters;
-use millstream_state::{CheckpointStore, CommitPermit, JobId};
+use millstream_state::{CheckpointStore, CommitPermit, JobId, StateDescriptor};
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -61,6 +61,8 @@ pub struct Supervisor {
     pub(super) parts: SupervisorParts,
     pub(super) attempt: Option<Attempt>,
     pub(super) attempts: u64,
+    /// Keyed states that operators of the attempt carry on.
+    pub(super) carried: Vec<(Vec<StateDescriptor>, u32)>,
     pub(super) state: JobState,
     /// When the next attempt is due.
     pub(super) restart_at: Option<Moment>,
@@ -100,6 +102,7 @@ impl Supervisor {
             parts,
             attempt: None,
             attempts: 0,
+            carried: Vec::new(),
             state: JobState::Starting,
             restart_at: None,
             failure: None,

@@ -5,6 +5,38 @@ use millstream_io::counters::Counters;
 use millstream_state::metadata::LineCounters;
 use std::sync::Arc;
 
+/// How far a subtask has restored its keyed state (MS-083): all of it once the subtask runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RestoreProgress {
+    /// Keys that are to be restored.
+    pub records: u64,
+    /// Keys that are restored.
+    pub records_done: u64,
+    /// Bytes that are to be read for that.
+    pub bytes: u64,
+    /// Bytes that have been read and applied.
+    pub bytes_done: u64,
+}
+
+impl RestoreProgress {
+    /// That of several subtasks.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            records: self.records + other.records,
+            records_done: self.records_done + other.records_done,
+            bytes: self.bytes + other.bytes,
+            bytes_done: self.bytes_done + other.bytes_done,
+        }
+    }
+
+    /// How much of it is done, of the bytes, in percent: exactly 100 when all is, also where there is nothing to do.
+    pub fn percent(self) -> u64 {
+        let done = u128::from(self.bytes_done) * 100;
+        done.checked_div(u128::from(self.bytes)).map_or(100, |percent| percent.min(100) as u64)
+    }
+}
+
 /// Adds up checkpoints and attempts.
 ///
 /// Records that were read count as of the checkpoint that an attempt began with, and what it has read since: they are read
@@ -28,6 +60,18 @@ impl Tally {
     pub(crate) fn restored(&mut self, base: LineCounters) {
         self.base = base;
         self.most_committed = base.records_out;
+    }
+
+    /// How far each subtask of the present attempt has restored its keyed state (MS-083).
+    pub(crate) fn restoring(&self) -> Vec<RestoreProgress> {
+        let of = |counters: &Arc<Counters>| {
+            let restore = &counters.restore;
+            // What is done is read first, so that it is never more than all.
+            let (records_done, bytes_done) = (restore.records_done.get(), restore.bytes_done.get());
+            let (records, bytes) = (restore.records.get(), restore.bytes.get());
+            RestoreProgress { records, records_done, bytes, bytes_done }
+        };
+        self.counters.iter().map(of).collect()
     }
 
     /// An attempt begins with what a checkpoint had counted.

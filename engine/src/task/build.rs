@@ -49,6 +49,8 @@ pub(crate) struct TaskSettings {
     pub chunk: usize,
     /// Time between checkpoints, if they are taken.
     pub interval: Option<Duration>,
+    /// Whether snapshots have only what changed, where state can do that.
+    pub incremental: bool,
     /// Whether checkpoints go on when some subtasks have come to their end of data (CP-28).
     pub after_tasks_finish: bool,
 }

@@ -5,7 +5,7 @@ use super::message::{Message, Report, Reporter};
 use super::pace::Watch;
 use super::snapshot::{Pending, SnapshotWriter};
 use super::{Fault, Restored, TaskSettings};
-use crate::checkpoint::{AckMetrics, Barrier, CheckpointFailure};
+use crate::checkpoint::{AckMetrics, Barrier, CheckpointFailure, CheckpointKind};
 use crate::error::Error;
 use crate::operator::{Control, Draining, Signal, SnapshotParts};
 use crossbeam_channel::Receiver;
@@ -91,8 +91,8 @@ impl Core {
     }
 
     /// The chain has restored its state.
-    pub(crate) fn restored(&mut self, restored: &mut Restored) {
-        self.writer.turns.go_on(restored.chain());
+    pub(crate) fn restored(&mut self, restored: &mut Restored) -> Result<(), Error> {
+        self.writer.go_on(restored)
     }
 
     /// The subtask runs from now on.
@@ -126,7 +126,8 @@ impl Core {
         }
         self.fault.check()?;
         let begun = self.clock.now();
-        if self.writer.turns.take_base_wanted() {
+        let full = !self.settings.incremental || barrier.kind == CheckpointKind::FullCheckpoint;
+        if self.writer.turns.take_base_wanted() || full {
             chain.signal(&mut Signal::ForgetBase)?;
         }
         let mut parts = SnapshotParts::default();

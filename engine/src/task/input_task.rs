@@ -62,7 +62,7 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
     fn open(&mut self) -> Result<(), Error> {
         if let Some(mut restored) = self.restored.take() {
             self.intake.signal(&mut Signal::Open(&mut restored))?;
-            self.core.restored(&mut restored);
+            self.core.restored(&mut restored)?;
             if restored.finished {
                 self.intake.signal(&mut Signal::AlreadyEnded)?;
                 self.core.already_ended();

@@ -6,6 +6,7 @@
 
 mod batch;
 mod build;
+mod carried;
 mod core;
 mod drain_pace;
 mod fault;

@@ -2,11 +2,14 @@
 
 use crate::error::Error;
 use millstream_io::Record;
+use millstream_io::counters::Counters;
 use millstream_io::error::Class;
+use millstream_state::key_group::KeyGroup;
 use millstream_state::keyed::RestoreError;
 use millstream_state::metadata::{FileEntry, Handle, KeyedHandle, SHARED_FILE};
-use millstream_state::snapshot::{Chain, SnapshotReader, StateId};
-use millstream_state::{CommitPermit, OperatorId, Snapshots};
+use millstream_state::snapshot::{SnapshotReader, StateId};
+use millstream_state::{Backend, CommitPermit, OperatorId, Snapshots};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// One subtask's part of the checkpoint that a start goes on from; empty on a fresh start.
@@ -27,6 +30,10 @@ pub struct Restored {
     pub(crate) reader: Option<SnapshotReader>,
     /// The files of the checkpoint, where later ones may name them: it is one of the line that goes on.
     pub(crate) owned: Option<Arc<[FileEntry]>>,
+    /// Where it is told how far this is.
+    pub(crate) counters: Arc<Counters>,
+    /// Parts of keyed states that the program does not have any more, which go into its checkpoints all the same.
+    pub(crate) carried: Vec<(StateId, Backend, KeyedHandle)>,
     /// Parts that states build on, as they follow one another.
     pub(crate) built_on: Vec<(StateId, KeyedHandle)>,
 }
@@ -46,6 +53,19 @@ impl Restored {
         Ok(all)
     }
 
+    /// Says how much there is to restore, and that `counters` are to say how far that is.
+    pub(crate) fn announce(&mut self, counters: Arc<Counters>) {
+        for (_, handles) in &self.keyed {
+            let states: BTreeSet<u16> = handles.iter().map(|(state, _)| *state).collect();
+            for state in states {
+                let of_it = || handles.iter().filter(|(of, _)| *of == state).map(|(_, handle)| handle);
+                counters.restore.records.add(newest(of_it()).values().map(|(_, entries)| entries).sum());
+                counters.restore.bytes.add(of_it().map(|handle| handle.data.len()).sum());
+            }
+        }
+        self.counters = counters;
+    }
+
     /// Restores one of an operator's keyed states. Its next snapshots build on what is restored, where that and the state
     /// allow it.
     ///
@@ -60,8 +80,17 @@ impl Restored {
         let of_it = self.keyed.iter().filter(|(id, _)| *id == operator).flat_map(|(_, handles)| handles);
         let handles: Vec<_> = of_it.filter(|(of, _)| *of == state).map(|(_, handle)| handle).collect();
         if let Some(reader) = &mut self.reader {
-            for handle in &handles {
-                reader.groups(handle, |group, entries, bytes| into.restore(group, entries, bytes))?;
+            let (newest, done) = (newest(handles.iter().copied()), &self.counters.restore);
+            for (nth, handle) in handles.iter().enumerate() {
+                reader.groups(handle, |group, entries, bytes| {
+                    into.restore(group, entries, bytes)?;
+                    done.bytes_done.add(bytes.len() as u64);
+                    // Its keys are those that the last of its parts says.
+                    if newest.get(&group).is_some_and(|(of, _)| *of == nth) {
+                        done.records_done.add(entries);
+                    }
+                    Ok(())
+                })?;
             }
         }
         let unusable = |error: RestoreError| {
@@ -77,16 +106,16 @@ impl Restored {
         }
         Ok(())
     }
+}
 
-    /// The chain of snapshots that those of the subtask build on; `None` where the next one has to be one of everything.
-    pub(crate) fn chain(&mut self) -> Option<Chain> {
-        let parts = std::mem::take(&mut self.built_on);
-        Chain::resume(parts, self.owned.as_deref().unwrap_or_default())
-    }
+/// Of each key group the last of a state's parts that it is in, and the keys that it has by that.
+fn newest<'a>(parts: impl Iterator<Item = &'a KeyedHandle>) -> HashMap<KeyGroup, (usize, u64)> {
+    let groups = parts.enumerate().flat_map(|(nth, part)| part.groups.iter().map(move |range| (nth, range)));
+    groups.map(|(nth, range)| (range.group, (nth, range.entries))).collect()
 }
 
 /// Whether a part does not go with its checkpoint.
-fn outlives(handle: &KeyedHandle) -> bool {
+pub(super) fn outlives(handle: &KeyedHandle) -> bool {
     match &handle.data {
         Handle::Inline(_) => true,
         Handle::File { name, .. } => name.starts_with(SHARED_FILE),

@@ -50,6 +50,7 @@ impl<S: Source, P: Stage<S::Out>> SourceTask<S, P> {
         if let (Some(mut restored), Some(context)) = (self.restored.take(), self.context.take()) {
             let splits = restored.list::<S::Split>(self.head.id)?;
             self.head.signal(&mut Signal::Open(&mut restored))?;
+            self.core.restored(&mut restored)?;
             if restored.finished {
                 self.head.signal(&mut Signal::AlreadyEnded)?;
                 self.core.already_ended();

@@ -86,11 +86,10 @@ impl Turns {
         Self { shared: Arc::new(shared) }
     }
 
-    /// The chain that the next snapshot builds on, before there is one; none where it has to be one of everything.
-    pub fn go_on(&mut self, chain: Option<Chain>) {
-        let wanted = chain.is_none();
-        self.shared.order.lock().chain = chain.unwrap_or_default();
-        self.shared.base_wanted.store(wanted, Ordering::Relaxed);
+    /// The chain that the next snapshot builds on, before there is one, unless that has to be one of everything.
+    pub fn go_on(&mut self, chain: Chain, base_wanted: bool) {
+        self.shared.order.lock().chain = chain;
+        self.shared.base_wanted.store(base_wanted, Ordering::Relaxed);
     }
 
     /// The turn of the next snapshot, which has this number.

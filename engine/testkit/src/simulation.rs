@@ -255,6 +255,8 @@ impl Simulation {
                 settings.state.backend = StateBackend::Paged;
                 settings.state.paged_small_state = ByteSize(0);
                 settings.checkpointing.data_inline_threshold = ByteSize(0);
+                settings.recovery.from_local = true;
+                settings.checkpointing.local_dir = Some(PathBuf::from("/copies"));
             }
             if let Some(bytes) = self.chunk {
                 settings.state.paged_chunk_size = ByteSize(bytes);

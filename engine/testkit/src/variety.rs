@@ -30,6 +30,9 @@ impl Variety {
         settings.state.backend = self.backend;
         // Simulated states are small.
         settings.state.paged_small_state = ByteSize(rng.any(&[0, 0, 100, 1000]));
+        settings.recovery.from_local = rng.one_in(3);
+        settings.checkpointing.local_dir = Some("/copies".into());
+        settings.checkpointing.incremental = !rng.one_in(6);
         exchange(settings, rng);
         checkpoints(settings, rng);
         settings.state.paged_chunk_size = ByteSize(rng.any(&[70, 300, 256 << 10]));

@@ -4,11 +4,14 @@ use crate::hand::{Hand, env};
 use crate::parts::Fed;
 use millstream::config::{ByteSize, StateBackend};
 use millstream::connector::{CollectSink, Collected};
-use millstream::{CheckpointId, Env, JobId};
+use millstream::{CheckpointId, Env, JobId, RestoreProgress};
+use millstream_io::storage::fault::{Fault, FaultStorage, Op};
 use millstream_io::storage::{MemoryStorage, Storage, read_all};
 use millstream_state::{JobDir, Metadata};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 /// Keys, of which the base has all.
 const KEYS: u64 = 5_000;
@@ -176,4 +179,135 @@ fn cl_02_from_what_the_job_does_not_own_the_first_checkpoint_has_everything() {
     let (_, written, _) = job.checkpoint(&mut hand, KEYS + 30);
     assert!(written < 2_000, "{written} bytes");
     job.check(hand, KEYS + 30);
+}
+
+/// BE-05: behind completed checkpoints, and behind starts at whatever parallelism, the shared files are those that a retained
+/// checkpoint names; behind aborted ones these are among them.
+#[test]
+fn be_05_shared_files_are_those_that_are_named_whatever_happens() {
+    let mut memory = MemoryStorage::new();
+    let mut disk = FaultStorage::new(Arc::new(memory.clone()));
+    let job = Counting::new();
+    let begin = |disk: &FaultStorage, parallelism| {
+        let env = job.env(parallelism);
+        env.configure(|settings| settings.checkpointing.num_retained = 2);
+        Hand::begin(&env, disk)
+    };
+    let mut hand = begin(&disk, 2);
+    let mut retained = Vec::new();
+    let mut random = 7u64;
+    let (mut read, mut aborted, mut rescaled) = (0, 0, 0);
+    for step in 0..50 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        read += (random >> 40) % 200;
+        job.source.allow(read);
+        hand.run_all();
+        let complete = match random >> 60 {
+            0..9 => {
+                retained.push(hand.checkpoint());
+                true
+            }
+            9..12 => {
+                disk.fail_every(Op::Publish, Some(Fault::Before(5)));
+                hand.trigger();
+                hand.settle();
+                disk.fail_every(Op::Publish, None);
+                aborted += 1;
+                false
+            }
+            other => {
+                drop(hand);
+                memory = memory.kill_image();
+                disk = FaultStorage::new(Arc::new(memory.clone()));
+                hand = begin(&disk, (other - 11) as i64);
+                rescaled += 1;
+                true
+            }
+        };
+        // What the background is still merging has a name that says so.
+        hand.settle();
+        retained.drain(..retained.len().saturating_sub(2));
+        let named: BTreeSet<_> = retained.iter().flat_map(|id| files(&metadata(&memory, *id))).collect();
+        // What was merged since the newest one is named from the next one on.
+        let newest = retained.last().map_or(0, |id: &CheckpointId| id.0);
+        let later = |name: &str| {
+            let mut parts = name.splitn(3, '-').skip(1);
+            let first: u64 = parts.next().unwrap().parse().unwrap();
+            first > newest && parts.next().unwrap().contains('m')
+        };
+        let found: BTreeSet<_> = in_shared(&memory).into_iter().filter(|name| !later(name)).collect();
+        assert!(named.is_subset(&found), "step {step}: {named:?} of {found:?}");
+        assert!(!complete || named == found, "step {step}: {found:?}, named are {named:?}");
+    }
+    assert!(aborted > 5 && rescaled > 5 && retained.len() == 2, "{aborted} aborted, {rescaled} rescaled");
+    job.check(hand, read);
+}
+
+/// MS-050: ten thousand checkpoints, twenty milliseconds apart, of a hundred hot keys leave few files, and the last one is
+/// restored with no more reads than the tenth.
+#[test]
+fn ms_050_ten_thousand_checkpoints_leave_few_files() {
+    const APART: Duration = Duration::from_millis(20);
+    let memory = MemoryStorage::new();
+    let job = Counting::new();
+    let env = || {
+        let env = job.env(1);
+        env.configure(|settings| {
+            settings.checkpointing.interval = Some(APART);
+            settings.checkpointing.data_inline_threshold = ByteSize(0);
+        });
+        env
+    };
+    let mut hand = Hand::begin(&env(), &memory);
+    let (mut most, mut reads) = (0, Vec::new());
+    for n in 1..=10_000 {
+        job.source.allow(n * 100 % (KEYS * 10));
+        hand.run_all();
+        hand.pass(APART);
+        hand.settle();
+        assert_eq!(hand.completed(), Some(CheckpointId(n)));
+        if n % 100 == 10 {
+            most = most.max(
+                in_shared(&memory).len() + memory.list(&dir().checkpoint(CheckpointId(n))).unwrap().len(),
+            );
+        }
+        if n == 10 || n == 10_000 {
+            let disk = FaultStorage::new(Arc::new(memory.kill_image()));
+            disk.record();
+            drop(Hand::begin(&env(), &disk));
+            let read = |(_, op, path): &(u64, Op, PathBuf)| *op == Op::Read && path.starts_with("/ck");
+            reads.push(disk.log().into_iter().filter(read).count());
+        }
+    }
+    assert!(most <= 10, "{most} files");
+    assert!(reads[1] <= reads[0] * 2, "{reads:?}");
+}
+
+/// MS-083: what is to be restored is known before the first subtask begins, and all of it is done, to the last key and byte,
+/// once all run: of a state of several parts, too, and at another parallelism.
+#[test]
+fn ms_083_restoring_ends_at_exactly_all_of_it() {
+    let disk = MemoryStorage::new();
+    let job = Counting::new();
+    let mut hand = Hand::begin(&job.env(2), &disk);
+    let mut last = hand.completed();
+    for n in 0..3 {
+        last = Some(job.checkpoint(&mut hand, KEYS + n).0);
+    }
+    drop(hand);
+    let disk = disk.kill_image();
+    let of = metadata(&disk, last.unwrap()).operators;
+    let handles = of.iter().flat_map(|operator| &operator.subtasks).flat_map(|subtask| &subtask.keyed);
+    let bytes: u64 = handles.map(|handle| handle.data.len()).sum();
+    let sum =
+        |hand: &Hand| hand.control.metrics().restoring.into_iter().reduce(RestoreProgress::and).unwrap();
+    for parallelism in [2, 3] {
+        let hand = Hand::launch(&job.env(parallelism), &disk.kill_image());
+        let before = RestoreProgress { records: KEYS, bytes, ..RestoreProgress::default() };
+        assert_eq!((sum(&hand), sum(&hand).percent()), (before, 0));
+        drop(hand);
+        let hand = Hand::begin(&job.env(parallelism), &disk.kill_image());
+        let after = RestoreProgress { records_done: KEYS, bytes_done: bytes, ..before };
+        assert_eq!((sum(&hand), sum(&hand).percent()), (after, 100));
+    }
 }

@@ -2,6 +2,7 @@
 //! step, so that it can stop at the very moment that a rule is about.
 
 mod barriers;
+mod carried;
 mod chain;
 #[path = "../common/mod.rs"]
 mod common;
@@ -13,6 +14,7 @@ mod hand;
 mod held;
 mod jobs;
 mod lifecycle;
+mod local;
 mod modes;
 mod on_end;
 mod parts;

@@ -50,7 +50,7 @@ pub enum Mismatch {
         /// Why not.
         cause: SchemaError,
     },
-    /// The snapshot holds a state that the operator does not have any more.
+    /// The snapshot holds a list that the operator does not have any more.
     StateRemoved {
         /// By uid, name and id.
         operator: String,

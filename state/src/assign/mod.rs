@@ -57,6 +57,9 @@ pub struct OperatorAssignment {
     pub parallelism: Parallelism,
     /// Its lists, in the order of [`NewOperator::lists`].
     pub lists: Vec<ListAssignment>,
+    /// Keyed states that the operator does not have any more. They stay in its checkpoints as they are, behind its own
+    /// states, for a program that has them again (ST-03).
+    pub carried: Vec<StateDescriptor>,
     /// What each of its subtasks starts with.
     pub subtasks: Vec<SubtaskAssignment>,
 }
@@ -74,7 +77,8 @@ pub struct ListAssignment {
 pub struct SubtaskAssignment {
     /// Whether it had finished, so that it must not run again (CP-28).
     pub finished: bool,
-    /// For each part of its keyed states: which of [`NewOperator::states`], and where its key groups are.
+    /// For each part of its keyed states: which of [`NewOperator::states`] or, counted on, of
+    /// [`OperatorAssignment::carried`], and where its key groups are.
     pub keyed: Vec<(u16, KeyedHandle)>,
 }
 
@@ -117,6 +121,7 @@ fn fresh(new: &NewOperator) -> Result<OperatorAssignment, Mismatch> {
     Ok(OperatorAssignment {
         parallelism,
         lists: vec![ListAssignment::default(); new.lists.len()],
+        carried: Vec::new(),
         subtasks: vec![SubtaskAssignment::default(); parallelism.subtasks()],
     })
 }
@@ -141,7 +146,8 @@ fn assign_operator(
             keyed: keyed(old, &indexes, parallelism, n),
         })
         .collect();
-    Ok(OperatorAssignment { parallelism, lists, subtasks })
+    let carried = indexes.carried.iter().map(|index| old.states[*index].clone()).collect();
+    Ok(OperatorAssignment { parallelism, lists, carried, subtasks })
 }
 
 /// KG-04: key groups are part of keyed state. An operator that has none is free.

@@ -10,10 +10,13 @@ pub(super) struct Indexes {
     states: Vec<Option<u16>>,
     /// By new index.
     lists: Vec<Option<u16>>,
+    /// The old indexes of the states that are carried on.
+    pub carried: Vec<usize>,
 }
 
 impl Indexes {
-    /// The new index of an old keyed state; `None` when it is left behind.
+    /// The new index of an old keyed state, those that are carried on behind the operator's own; `None` when it is left
+    /// behind.
     pub fn new_state(&self, old: u16) -> Option<u16> {
         self.states.get(usize::from(old)).copied().flatten()
     }
@@ -60,12 +63,25 @@ pub(super) fn compare(
             return Err(changed(new, &now.name, OldNew::Kind("list".to_owned(), now.kind.to_string())));
         }
     }
-    let states: Vec<_> = old.states.iter().map(|s| position(&new.states, |n| n.name == s.name)).collect();
+    let mut states: Vec<_> = old.states.iter().map(|s| position(&new.states, |n| n.name == s.name)).collect();
     let lists = new.lists.iter().map(|l| position(&old.lists, |o| o.name == l.name)).collect();
+    let mut carried = Vec::new();
     if !drop_allowed {
-        nothing_left_behind(old, new)?;
+        no_list_left_behind(old, new)?;
+        for (index, state) in states.iter_mut().enumerate() {
+            if state.is_none() && holds(old, index) {
+                *state = u16::try_from(new.states.len() + carried.len()).ok();
+                carried.push(index);
+            }
+        }
     }
-    Ok(Indexes { states, lists })
+    Ok(Indexes { states, lists, carried })
+}
+
+/// Whether there is anything of a keyed state that a restore does not leave behind.
+fn holds(old: &OperatorState, index: usize) -> bool {
+    let kept = old.subtasks.iter().filter(|subtask| !subtask.finished).flat_map(|subtask| &subtask.keyed);
+    kept.into_iter().any(|handle| usize::from(handle.state) == index)
 }
 
 fn position<T>(all: &[T], is: impl Fn(&T) -> bool) -> Option<u16> {
@@ -104,21 +120,12 @@ fn same_list(operator: &NewOperator, old: &ListDescriptor, new: &ListDescriptor)
     Err(changed(operator, &new.name, OldNew::Value(old.element.clone(), new.element.clone())))
 }
 
-/// A state that is not empty must be one of the program's.
-fn nothing_left_behind(old: &OperatorState, new: &NewOperator) -> Result<(), Mismatch> {
-    let removed = |state: &str| Mismatch::StateRemoved { operator: new.label(), state: state.to_owned() };
-    for subtask in &old.subtasks {
-        for handle in &subtask.keyed {
-            let name = &old.states[usize::from(handle.state)].name;
-            if new.states.iter().all(|s| s.name != *name) {
-                return Err(removed(name));
-            }
-        }
-        for handle in &subtask.lists {
-            let name = &old.lists[usize::from(handle.list)].name;
-            if new.lists.iter().all(|l| l.name != *name) {
-                return Err(removed(name));
-            }
+/// A list that is not empty must be one of the program's: what it holds may be owed, as the uncommitted output of a sink is.
+fn no_list_left_behind(old: &OperatorState, new: &NewOperator) -> Result<(), Mismatch> {
+    for handle in old.subtasks.iter().flat_map(|subtask| &subtask.lists) {
+        let name = &old.lists[usize::from(handle.list)].name;
+        if new.lists.iter().all(|l| l.name != *name) {
+            return Err(Mismatch::StateRemoved { operator: new.label(), state: name.clone() });
         }
     }
     Ok(())

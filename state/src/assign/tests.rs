@@ -237,18 +237,37 @@ fn er_23_a_time_to_live_switched_on_or_off_is_refused() {
     assert_eq!(change, OldNew::Ttl { old: true, new: false });
 }
 
-/// A state that the operator has no more is not lost without a word.
+/// ST-03: a keyed state that the operator has no more goes on behind its own, by key group, unless it may be left behind.
 #[test]
-fn a_removed_state_is_refused_unless_allowed() {
-    let without = NewOperator { states: vec![value_state("other", "u64", "i64")], ..count(2) };
-    let mismatch = refused(without.clone());
-    assert!(matches!(&mismatch, Mismatch::StateRemoved { state, .. } if state == "sum"), "{mismatch}");
-    assert!(mismatch.hint().unwrap().contains("--allow-non-restored-state"));
+fn st_03_a_state_that_is_not_used_is_carried_on() {
+    let states = vec![value_state("other", "u64", "i64"), value_state("third", "u64", "u8")];
+    for parallelism in [2, 1, 4] {
+        let without = NewOperator { states: states.clone(), ..count(parallelism) };
+        let all = assigned(&[source(), without]).unwrap();
+        assert_eq!(all[1].carried, [value_state("sum", "u64", "i64")]);
+        assert!(all[1].subtasks.iter().flat_map(|s| &s.keyed).all(|(state, _)| *state == 2));
+        let own = assigned(&[source(), count(parallelism)]).unwrap();
+        assert_eq!(own[1].carried, []);
+        let groups = |all: &[OperatorAssignment]| all[1].subtasks.iter().map(groups).collect::<Vec<_>>();
+        assert_eq!(groups(&all), groups(&own), "each where it would be if it were used");
+    }
+    let without = NewOperator { states, ..count(2) };
     let all = assign(Some(&sample()), &[source(), without.clone()], true).unwrap();
-    assert!(all[1].subtasks.iter().all(|s| s.keyed.is_empty()));
+    assert!(all[1].carried.is_empty() && all[1].subtasks.iter().all(|s| s.keyed.is_empty()));
     let mut empty = sample();
     empty.operators[1].subtasks = vec![SubtaskState::default(); 2];
-    assert!(assign(Some(&empty), &[source(), without], false).is_ok());
+    let all = assign(Some(&empty), &[source(), without], false).unwrap();
+    assert!(all[1].carried.is_empty(), "nothing is nothing to carry");
+}
+
+/// What a list holds may be owed to somebody: it is not lost without a word.
+#[test]
+fn a_removed_list_is_refused_unless_allowed() {
+    let without = NewOperator { lists: Vec::new(), ..source() };
+    let mismatch = assigned(&[without.clone(), count(2)]).unwrap_err();
+    assert!(matches!(&mismatch, Mismatch::StateRemoved { state, .. } if state == "splits"), "{mismatch}");
+    assert!(mismatch.hint().unwrap().contains("--allow-non-restored-state"));
+    assert!(assign(Some(&sample()), &[without, count(2)], true).is_ok());
 }
 
 /// MS-021: what begins empty and what is left behind is listed; what has no state is nobody's loss.
@@ -275,7 +294,8 @@ fn ms_021_operators_and_states_without_counterpart_are_listed() {
     let other = NewOperator { states: vec![value_state("other", "u64", "i64")], ..count(2) };
     let changed = unmatched(&sample(), &[source(), other]);
     assert_eq!(changed.empty, [format!("state \"other\" of {}", count(2).label())]);
-    assert_eq!(changed.left_behind, [format!("state \"sum\" of {}", count(2).label())]);
+    assert_eq!(changed.unused, [format!("state \"sum\" of {}", count(2).label())]);
+    assert_eq!(changed.left_behind, Vec::<String>::new());
     let mut empty = sample();
     empty.operators[1].subtasks = vec![SubtaskState::default(); 2];
     assert_eq!(unmatched(&empty, &[source()]), Unmatched::default());

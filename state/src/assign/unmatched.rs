@@ -8,8 +8,11 @@ use crate::metadata::{Metadata, OperatorState};
 pub struct Unmatched {
     /// Operators, or single states of operators, of which the snapshot knows nothing: they begin empty.
     pub empty: Vec<String>,
-    /// Operators, or single states of operators, that the program does not have: their state is left behind.
+    /// Operators that the program does not have, and lists that its operators do not have: they are left behind.
     pub left_behind: Vec<String>,
+    /// Keyed states that an operator does not have any more: they are [carried](super::OperatorAssignment::carried) on, or
+    /// left behind where that is allowed.
+    pub unused: Vec<String>,
 }
 
 /// Compares a snapshot and a program that [`assign`](super::assign()) has found to fit.
@@ -43,8 +46,9 @@ fn states(old: &OperatorState, new: &NewOperator, found: &mut Unmatched) {
             false => subtask.lists.iter().any(|handle| usize::from(handle.list) == index),
         })
     };
+    let gone = |(name, held): &(&String, bool)| *held && !wanted(name);
     let keyed = old.states.iter().enumerate().map(|(index, state)| (&state.name, held(index, true)));
+    found.unused.extend(keyed.filter(gone).map(|(name, _)| state(name)));
     let lists = old.lists.iter().enumerate().map(|(index, list)| (&list.name, held(index, false)));
-    let left = keyed.chain(lists).filter(|(name, held)| *held && !wanted(name));
-    found.left_behind.extend(left.map(|(name, _)| state(name)));
+    found.left_behind.extend(lists.filter(gone).map(|(name, _)| state(name)));
 }

@@ -114,6 +114,11 @@ impl Opening {
         })
     }
 
+    /// Where the job's files are.
+    pub fn job_dir(&self) -> &JobDir {
+        &self.dir
+    }
+
     /// What the start goes on from; displayed, the line that tells the user.
     pub fn start(&self) -> &Start {
         &self.plan.start

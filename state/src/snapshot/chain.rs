@@ -3,7 +3,7 @@
 use super::WrittenSnapshot;
 use super::merging::{MergePlan, Merged};
 use crate::keyed::Extent;
-use crate::metadata::{FileEntry, KeyedHandle, SHARED_FILE};
+use crate::metadata::{FileEntry, KeyedHandle, SHARED_FILE, SubtaskState};
 use crate::operator_id::OperatorId;
 use std::collections::HashSet;
 use thiserror::Error;
@@ -26,6 +26,8 @@ pub struct Chain {
     /// The states that have a base.
     pub(super) based: HashSet<StateId>,
     pub(super) links: Vec<Link>,
+    /// States that nobody writes any more.
+    kept: HashSet<StateId>,
     /// Links there ever were.
     made: u64,
 }
@@ -76,6 +78,12 @@ impl Chain {
         }
         self.links.retain(|link| !link.parts.is_empty());
         self.add_link(written);
+        for (operator, _) in &self.kept {
+            // Of an operator that nobody writes anything else of.
+            if written.operators.iter().all(|(of, _)| of != operator) {
+                written.operators.push((*operator, SubtaskState::default()));
+            }
+        }
         for (operator, state) in &mut written.operators {
             let parts = self.links.iter().flat_map(|link| &link.parts).filter(|((of, _), _)| of == operator);
             state.keyed.extend(parts.map(|(_, part)| part.clone()));
@@ -107,8 +115,14 @@ impl Chain {
 
     /// What was to be the next part is lost: only a base may follow.
     pub fn break_off(&mut self) {
-        self.based.clear();
-        self.links.clear();
+        self.based.retain(|id| self.kept.contains(id));
+        self.links.iter_mut().for_each(|link| link.parts.retain(|(of, _)| self.kept.contains(of)));
+        self.links.retain(|link| !link.parts.is_empty());
+    }
+
+    /// Nobody writes these states any more: their parts stay, whatever becomes of others (ST-03).
+    pub fn keep(&mut self, states: impl IntoIterator<Item = StateId>) {
+        self.kept.extend(states);
     }
 
     /// Whether a new base would be worth more than it costs. Merging keeps the chain short, so that this is for where it

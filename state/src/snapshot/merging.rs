@@ -63,6 +63,39 @@ impl Merging {
         plan: MergePlan,
         options: WriteOptions,
     ) -> Self {
+        let reader = SnapshotReader::new(storage.clone(), dir.to_owned());
+        Self::read_by(reader, storage, dir, name, plan, options)
+    }
+
+    /// The parts of states of another checkpoint, which `reader` reads, as one of each state; `dir` is the directory of a
+    /// checkpoint that may name the result, and `name` what is to follow [`SHARED_FILE`] in the name of its file. There must be
+    /// none of that name.
+    pub fn copy(
+        reader: SnapshotReader,
+        storage: Arc<dyn Storage>,
+        dir: &Path,
+        name: &str,
+        parts: Vec<(StateId, KeyedHandle)>,
+        options: WriteOptions,
+    ) -> Self {
+        Self::read_by(
+            reader,
+            storage,
+            dir,
+            name,
+            MergePlan { links: Vec::new(), parts: vec![parts] },
+            options,
+        )
+    }
+
+    fn read_by(
+        reader: SnapshotReader,
+        storage: Arc<dyn Storage>,
+        dir: &Path,
+        name: &str,
+        plan: MergePlan,
+        options: WriteOptions,
+    ) -> Self {
         let mut left = BTreeMap::<_, Vec<_>>::new();
         let mut sources = Vec::new();
         for (state, part) in plan.parts.into_iter().flatten() {
@@ -72,7 +105,7 @@ impl Merging {
             sources.push(part);
         }
         Self {
-            reader: SnapshotReader::new(storage.clone(), dir.to_owned()),
+            reader,
             out: Output::new(dir, &format!("{SHARED_FILE}{name}"), options),
             storage,
             links: plan.links,
@@ -167,6 +200,11 @@ impl Merging {
 }
 
 impl Merged {
+    /// What there is of each state, and the file that it is in, if it is not small.
+    pub fn into_parts(self) -> (Vec<(StateId, KeyedHandle)>, Option<FileEntry>) {
+        (self.parts, self.file)
+    }
+
     /// Gives the file, if there is one, the name that checkpoints will know it by.
     ///
     /// # Errors

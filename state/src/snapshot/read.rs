@@ -4,8 +4,9 @@ use crate::error::{FormatError, StateError};
 use crate::key_group::KeyGroup;
 use crate::keyed::RestoreError;
 use crate::layout::data_file;
+use crate::local::LocalCopies;
 use crate::metadata::{GroupRange, Handle, KeyedHandle, ListHandle, METADATA_FILE};
-use millstream_io::storage::{ReadFile, Storage};
+use millstream_io::storage::{self, ReadFile, Storage};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,13 +16,28 @@ pub struct SnapshotReader {
     storage: Arc<dyn Storage>,
     dir: PathBuf,
     open: HashMap<Arc<str>, Box<dyn ReadFile>>,
+    local: Option<Arc<LocalCopies>>,
+    /// Of files that were wanted, the copies that are still trusted.
+    copies: HashMap<Arc<str>, Option<Box<dyn ReadFile>>>,
     buffer: Vec<u8>,
 }
 
 impl SnapshotReader {
     /// A reader of the checkpoint in directory `dir`.
     pub fn new(storage: Arc<dyn Storage>, dir: PathBuf) -> Self {
-        Self { storage, dir, open: HashMap::new(), buffer: Vec::new() }
+        Self { storage, dir, open: HashMap::new(), local: None, copies: HashMap::new(), buffer: Vec::new() }
+    }
+
+    /// The same, which prefers copies nearby, as far as they are right (BE-06).
+    #[must_use]
+    pub fn preferring(self, local: Option<Arc<LocalCopies>>) -> Self {
+        Self { local, ..self }
+    }
+
+    /// Another reader of the same checkpoint.
+    #[must_use]
+    pub fn another(&self) -> Self {
+        Self::new(self.storage.clone(), self.dir.clone()).preferring(self.local.clone())
     }
 
     /// Hands the key groups of `handle` to `add`, in ascending order, each with its number of entries: typically to
@@ -86,6 +102,9 @@ impl SnapshotReader {
                 ),
             },
             Handle::File { name, offset: begin, .. } => {
+                if self.read_copy(name, begin.saturating_add(offset), len, crc) {
+                    return Ok(&self.buffer);
+                }
                 let problem = self.read(name, begin.saturating_add(offset), len)?;
                 (&self.buffer[..], problem)
             }
@@ -99,31 +118,57 @@ impl SnapshotReader {
         }
     }
 
-    /// Reads a part of a file into the buffer; says so when the file is too short, before memory is asked for.
+    /// Reads a part of a file into the buffer from a copy nearby, if that is there and right.
+    fn read_copy(&mut self, name: &Arc<str>, offset: u64, len: u64, crc: u32) -> bool {
+        let Some(local) = &self.local else { return false };
+        let path = data_file(&self.dir, name);
+        let copy = self.copies.entry(name.clone()).or_insert_with(|| local.open(&path));
+        let Some(file) = copy else { return false };
+        let why = match fill(&**file, offset, len, &mut self.buffer) {
+            Ok(None) if crc32fast::hash(&self.buffer) == crc => return true,
+            Ok(None) => "its checksum is wrong".to_owned(),
+            Ok(Some(problem)) => problem.to_string(),
+            Err(error) => error.to_string(),
+        };
+        local.distrust(&path, &why);
+        *copy = None;
+        false
+    }
+
+    /// Reads a part of a file into the buffer; says so when the file is too short.
     fn read(&mut self, name: &Arc<str>, offset: u64, len: u64) -> Result<Option<FormatError>, StateError> {
         if !self.open.contains_key(name) {
             let path = data_file(&self.dir, name);
             let file = self.storage.open(&path).map_err(|e| StateError::data_file(&self.dir, e))?;
             self.open.insert(Arc::clone(name), file);
         }
-        let file = &self.open[name];
-        let found = file.stat()?.len;
-        let expected = offset.saturating_add(len);
-        if found < expected {
+        Ok(fill(&*self.open[name], offset, len, &mut self.buffer)?)
+    }
+}
+
+/// Fills the buffer with a part of a file; says so when the file is too short, before memory is asked for.
+fn fill(
+    file: &dyn ReadFile,
+    offset: u64,
+    len: u64,
+    buffer: &mut Vec<u8>,
+) -> storage::Result<Option<FormatError>> {
+    let found = file.stat()?.len;
+    let expected = offset.saturating_add(len);
+    if found < expected {
+        return Ok(Some(FormatError::Truncated { expected, found }));
+    }
+    buffer.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
+    let mut used = 0;
+    while used < buffer.len() {
+        let n = file.read_at(&mut buffer[used..], offset + used as u64)?;
+        if n == 0 {
+            let found = offset + used as u64;
             return Ok(Some(FormatError::Truncated { expected, found }));
         }
-        self.buffer.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
-        let mut used = 0;
-        while used < self.buffer.len() {
-            let n = file.read_at(&mut self.buffer[used..], offset + used as u64)?;
-            if n == 0 {
-                let found = offset + used as u64;
-                return Ok(Some(FormatError::Truncated { expected, found }));
-            }
-            used += n;
-        }
-        Ok(None)
+        used += n;
     }
+    Ok(None)
 }
 
 fn slice(bytes: &[u8], offset: u64, len: u64) -> Option<&[u8]> {

@@ -4,6 +4,7 @@ use super::Coordinator;
 use super::cause::Cause;
 use crate::checkpoint::message::{Action, Barrier, SubtaskId};
 use crate::checkpoint::pending::{Pending, Stage};
+use crate::checkpoint::plan::Progress;
 use millstream_io::clock::Moment;
 use std::collections::BTreeSet;
 
@@ -17,11 +18,17 @@ impl<A: Clone> Coordinator<A> {
         }
     }
 
+    /// Stores the next checkpoint that has all its acknowledgements. It says of subtasks that were released before that nothing
+    /// is left of them, and what these commit is in an older one that goes with it: so first they have to have closed, which
+    /// they do once all of that is done.
     fn store_next(&mut self, actions: &mut Vec<Action<A>>) {
         if self.storing().is_some() {
             return;
         }
-        if let Some(next) = self.pending.iter_mut().find(|p| p.stage == Stage::Acknowledged) {
+        let closed = |id: &SubtaskId| self.subtasks.progress(*id).is_none_or(|p| p >= Progress::Finished);
+        if let Some(next) = self.pending.iter_mut().find(|p| p.stage == Stage::Acknowledged)
+            && next.finished.iter().all(closed)
+        {
             next.stage = Stage::Storing;
             let finished = next.finished.clone();
             actions.push(Action::Store { barrier: next.barrier, acks: next.snapshots(), finished });

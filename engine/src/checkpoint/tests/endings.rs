@@ -55,6 +55,28 @@ fn cp_28_a_subtask_that_was_allowed_to_finish_takes_part_no_more() {
     );
 }
 
+/// What subtask 0 had written for checkpoint 1 is committed when it closes. Checkpoint 2 does not name it, and takes checkpoint 1
+/// away: a crash in between would lose it.
+#[test]
+fn cp_28_a_checkpoint_is_stored_once_those_that_it_leaves_out_have_closed() {
+    tell(
+        &every_second(),
+        "start s0 s1 2
+         0    end 0
+         0    tick          => trigger 1 [0 1]
+         1    ack 1 0 ended
+         1    ack 1 1
+         1    ack 1 2       => store 1 [0 1 2]
+         2    stored 1      => complete 1 [0 1 2]; may finish [0]
+         1000 tick          => trigger 2 [1]
+         1001 ack 2 1
+         1001 ack 2 2
+         1500 finished 0    => store 2 [1 2] finished [0]
+         1501 stored 2      => complete 2 [1 2]
+         2000 tick          => trigger 3 [1]",
+    );
+}
+
 #[test]
 fn cp_28_off_nothing_is_taken_until_all_have_ended() {
     let config = Checkpointing { after_tasks_finish: false, ..every_second() };

@@ -226,6 +226,12 @@ impl World {
         self.feed(Input::Request { ticket: Ticket(self.ticket), kind });
     }
 
+    /// Somebody who may finish and has not.
+    fn closing(&self) -> Option<SubtaskId> {
+        let mut subtasks = self.observer.subtasks.iter();
+        subtasks.find(|(_, s)| s.released && !s.finished).map(|(subtask, _)| *subtask)
+    }
+
     /// Everybody does what is asked for at once: the job comes to its end.
     fn settle(&mut self) {
         self.feed(Input::Deleting { waiting: 0 });
@@ -240,6 +246,8 @@ impl World {
                 self.ack(id, subtask);
             } else if let Some(id) = self.storing() {
                 self.feed(Input::Stored { id });
+            } else if let Some(subtask) = self.closing() {
+                self.feed(Input::Finished { subtask });
             } else if self.observer.subtasks.values().all(|s| s.released) {
                 break;
             } else {

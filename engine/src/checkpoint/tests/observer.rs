@@ -189,6 +189,11 @@ impl Observer {
             pending.acked.iter().map(|(subtask, (payload, _))| (*subtask, *payload)).collect();
         assert_eq!(acks, accepted);
         assert!(finished.iter().all(|subtask| !pending.acked.contains_key(subtask)));
+        let closed = |subtask: &SubtaskId| self.subtasks.get(subtask).is_none_or(|s| s.finished);
+        assert!(
+            finished.iter().all(closed),
+            "what those commit that it leaves out is in no checkpoint any more"
+        );
         pending.storing = true;
     }
 

@@ -21,6 +21,21 @@ pub trait Executor: Send + Sync + 'static {
     /// the simulated process dies first.
     fn spawn(&self, work: Work);
 
+    /// Calls `f` with every number below `count` and returns once all these calls have: for work that somebody waits for. They
+    /// may go on at once, on this thread, which takes its share, and on others. Unless it is said otherwise they come one
+    /// after another, here, as they do where somebody else has all other work run.
+    ///
+    /// # Panics
+    /// When a call does; calls that have not begun may then never be made.
+    fn each(&self, count: usize, f: &(dyn Fn(usize) + Sync)) {
+        (0..count).for_each(f);
+    }
+
+    /// The most calls of [`each`](Self::each) that go on at once.
+    fn width(&self) -> usize {
+        1
+    }
+
     /// Waits until all work that was taken has been done, but no longer than `most`, where work runs by itself. Where
     /// somebody else has it run, it cannot be waited for, and this does nothing.
     fn settle(&self, most: Duration) {

@@ -4,6 +4,7 @@ use super::{Executor, Work};
 use parking_lot::{Condvar, Mutex};
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 /// A small thread pool of its own, so that a job's background work and the user's own use of a global pool do not
@@ -66,6 +67,27 @@ impl Executor for RayonExecutor {
                 taken.none.notify_all();
             }
         });
+    }
+
+    fn each(&self, count: usize, f: &(dyn Fn(usize) + Sync)) {
+        let next = AtomicUsize::new(0);
+        let share = || {
+            // Only who has which number is agreed on here; what the calls leave is handed over by the end of the scope.
+            let take = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|n| *n < count);
+            while let Some(n) = take() {
+                f(n);
+            }
+        };
+        self.pool.in_place_scope_fifo(|scope| {
+            for _ in 1..self.width().min(count) {
+                scope.spawn_fifo(|_| share());
+            }
+            share();
+        });
+    }
+
+    fn width(&self) -> usize {
+        self.pool.current_num_threads() + 1
     }
 
     fn settle(&self, most: Duration) {

@@ -1,4 +1,6 @@
 use super::*;
+use parking_lot::Mutex;
+use std::sync::Barrier;
 use std::sync::mpsc::{RecvError, channel};
 
 #[test]
@@ -83,4 +85,46 @@ fn steps_are_lost_with_their_process_and_a_panic_is_not_the_simulators() {
     assert!(executor.run(0));
     executor.clear();
     assert_eq!((executor.len(), reports.recv()), (0, Err(RecvError)));
+}
+
+/// Every number once, whoever runs them, and nothing is under way any more on return.
+#[test]
+fn each_number_is_called_once_before_it_returns() {
+    let (pool, inline, step) = (RayonExecutor::new(2).unwrap(), InlineExecutor, StepExecutor::new());
+    let executors: [&dyn Executor; 3] = [&pool, &inline, &step];
+    assert_eq!(executors.map(Executor::width), [3, 1, 1]);
+    for executor in executors {
+        for count in [0, 1, 2, 1000] {
+            let calls: Vec<_> = (0..count).map(|_| Mutex::new(0)).collect();
+            executor.each(count, &|n| *calls[n].lock() += 1);
+            assert!(calls.iter().all(|calls| *calls.lock() == 1), "{count}");
+        }
+    }
+    assert!(step.is_empty());
+}
+
+/// Two calls that wait for each other come to an end only where both go on at once, the caller's thread being one of two.
+#[test]
+fn a_pool_and_the_caller_work_at_once() {
+    let pool = RayonExecutor::new(1).unwrap();
+    let both = Barrier::new(2);
+    let threads = Mutex::new(Vec::new());
+    pool.each(2, &|_| {
+        both.wait();
+        threads.lock().push(std::thread::current().id());
+    });
+    let threads = threads.into_inner();
+    assert!(threads.contains(&std::thread::current().id()) && threads[0] != threads[1]);
+}
+
+#[test]
+fn a_panic_of_one_of_them_is_passed_on_and_the_pool_lives() {
+    let pool = RayonExecutor::new(1).unwrap();
+    let failed = catch_unwind(AssertUnwindSafe(|| {
+        pool.each(100, &|n| assert!(n != 7, "planned"));
+    }));
+    assert!(failed.is_err());
+    let calls = Mutex::new(0);
+    pool.each(100, &|_| *calls.lock() += 1);
+    assert_eq!(*calls.lock(), 100);
 }

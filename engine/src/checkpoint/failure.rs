@@ -106,6 +106,16 @@ pub enum CheckpointFailure {
 }
 
 impl CheckpointFailure {
+    /// The subtask that it names as the cause.
+    pub(super) fn subtask(&self) -> Option<SubtaskId> {
+        match self {
+            Self::Snapshot { subtask, .. } | Self::Sync { subtask, .. } | Self::TaskClosing { subtask } => {
+                Some(*subtask)
+            }
+            _ => None,
+        }
+    }
+
     /// Whether it counts as one of the failures in a row that fail the job (CP-19, ruling 9).
     pub fn counts(&self) -> bool {
         match self {

@@ -1,5 +1,6 @@
 //! What the coordinator is told and what it asks for.
 
+use super::event::CheckpointEvent;
 use super::failure::{CheckpointFailure, ToleranceExceeded};
 use millstream_io::clock::Moment;
 use millstream_io::id::CheckpointId;
@@ -78,7 +79,7 @@ pub struct AckMetrics {
     pub start_delay: Duration,
     /// For how long the subtask stood still.
     pub sync: Duration,
-    /// Background part.
+    /// From there to the end of its writing, waiting for those before it included.
     pub background: Duration,
 }
 
@@ -253,6 +254,8 @@ pub enum Action<A> {
         /// Why.
         reason: ToleranceExceeded,
     },
+    /// This has happened: for statistics and the log.
+    Note(CheckpointEvent),
     /// These subtasks may close: what they did is part of a completed checkpoint.
     MayFinish {
         /// The subtasks.

@@ -17,20 +17,26 @@
 
 mod coordinator;
 mod effective;
+mod event;
 mod failure;
 mod message;
 mod pending;
 mod plan;
+mod record;
 mod request;
 mod schedule;
 mod statistics;
+mod summary;
 #[cfg(test)]
 mod tests;
 
 pub use crate::config::CheckpointMode;
 pub use coordinator::Coordinator;
+pub use event::CheckpointEvent;
 pub use failure::{CheckpointFailure, ToleranceExceeded};
 pub use message::{
     AckMetrics, Action, Barrier, CheckpointKind, Input, RequestKind, SubtaskId, Taken, TaskInfo, Ticket,
 };
-pub use statistics::{CheckpointCounts, CheckpointRecord, CheckpointStatistics, CheckpointStatus};
+pub use record::{CheckpointRecord, CheckpointStatus, SubtaskRecord, TaskRecord};
+pub use statistics::{CheckpointCounts, CheckpointStatistics};
+pub use summary::{CheckpointSummary, Distribution};

@@ -34,6 +34,8 @@ pub(super) struct Pending<A> {
     /// Whom to tell how it ended.
     pub(super) notify: Vec<SubtaskId>,
     pub(super) finished: Vec<SubtaskId>,
+    /// Who said that it will not complete.
+    pub(super) declined_by: Option<SubtaskId>,
     missing: BTreeSet<SubtaskId>,
     direct: BTreeSet<SubtaskId>,
     acks: BTreeMap<SubtaskId, Acked<A>>,
@@ -48,6 +50,7 @@ impl<A> Pending<A> {
             tickets,
             notify: plan.acknowledge.iter().copied().collect(),
             finished: plan.finished.clone(),
+            declined_by: None,
             missing: plan.acknowledge.clone(),
             direct: plan.trigger.iter().copied().collect(),
             acks: BTreeMap::new(),

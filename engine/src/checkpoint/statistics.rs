@@ -1,11 +1,12 @@
-//! What became of the checkpoints of this process.
+//! What became of the checkpoints of this process: collected from events, and from nothing else.
 
-use super::failure::CheckpointFailure;
-use super::message::{AckMetrics, Barrier, CheckpointKind};
+use super::event::CheckpointEvent;
+use super::record::{CheckpointRecord, CheckpointStatus};
+use super::summary::CheckpointSummary;
 use millstream_io::clock::Moment;
 use millstream_io::id::CheckpointId;
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::sync::Arc;
 
 /// How many there were (CP-01: nought, and there, also without checkpointing).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,50 +23,25 @@ pub struct CheckpointCounts {
     pub restored: u64,
 }
 
-/// How a checkpoint stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CheckpointStatus {
-    /// Pending.
-    InProgress,
-    /// Durable.
-    Completed,
-    /// Will never complete.
-    Failed(CheckpointFailure),
-}
-
-/// One checkpoint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CheckpointRecord {
-    /// Its number.
-    pub id: CheckpointId,
-    /// What was taken.
-    pub kind: CheckpointKind,
-    /// How it stands.
-    pub status: CheckpointStatus,
-    /// When it was triggered.
-    pub triggered: Moment,
-    /// From the trigger to the last acknowledgement so far.
-    pub duration: Duration,
-    /// How many subtasks take part.
-    pub subtasks: usize,
-    /// How many have acknowledged.
-    pub acknowledged: usize,
-    /// Sizes are sums over the subtasks, times the longest of them.
-    pub metrics: AckMetrics,
-}
-
-/// Counts and the recent history.
+/// Counts, the recent history, the latest of each kind, and what completed ones have in common. A copy costs little: records
+/// are shared.
+///
+/// Of a checkpoint that is not remembered any more an event changes the counts alone.
 #[derive(Clone, Debug, Default)]
 pub struct CheckpointStatistics {
     counts: CheckpointCounts,
     remembered: usize,
-    history: VecDeque<CheckpointRecord>,
+    /// By ascending id.
+    history: VecDeque<Arc<CheckpointRecord>>,
+    completed: Option<Arc<CheckpointRecord>>,
+    failed: Option<Arc<CheckpointRecord>>,
     restored: Option<(CheckpointId, Moment)>,
+    summary: Arc<CheckpointSummary>,
 }
 
 impl CheckpointStatistics {
     /// Remembers so many checkpoints; those in progress are kept beyond that.
-    pub(super) fn new(remembered: usize) -> Self {
+    pub fn new(remembered: usize) -> Self {
         Self { remembered, ..Self::default() }
     }
 
@@ -76,7 +52,13 @@ impl CheckpointStatistics {
 
     /// The recent checkpoints, newest first.
     pub fn history(&self) -> impl Iterator<Item = &CheckpointRecord> {
-        self.history.iter().rev()
+        self.history.iter().rev().map(|record| &**record)
+    }
+
+    /// One of the checkpoints that are remembered, the latest completed and failed one among them.
+    pub fn record(&self, id: CheckpointId) -> Option<&CheckpointRecord> {
+        let latest = self.completed.iter().chain(&self.failed).map(|record| &**record);
+        self.history().chain(latest).find(|record| record.id == id)
     }
 
     /// The last one restored, and when.
@@ -84,63 +66,89 @@ impl CheckpointStatistics {
         self.restored
     }
 
-    /// The newest completed one that is remembered.
+    /// The newest completed one, however long ago that was.
     pub fn latest_completed(&self) -> Option<&CheckpointRecord> {
-        self.history().find(|record| record.status == CheckpointStatus::Completed)
+        self.completed.as_deref()
     }
 
-    pub(super) fn triggered(&mut self, barrier: &Barrier, subtasks: usize) {
-        self.counts.total += 1;
-        self.counts.in_progress += 1;
-        self.history.push_back(CheckpointRecord {
-            id: barrier.id,
-            kind: barrier.kind,
-            status: CheckpointStatus::InProgress,
-            triggered: barrier.timestamp,
-            duration: Duration::ZERO,
-            subtasks,
-            acknowledged: 0,
-            metrics: AckMetrics::default(),
-        });
+    /// The one that failed last, however long ago that was.
+    pub fn latest_failed(&self) -> Option<&CheckpointRecord> {
+        self.failed.as_deref()
+    }
+
+    /// What the completed ones have in common.
+    pub fn summary(&self) -> &CheckpointSummary {
+        &self.summary
+    }
+
+    /// Takes what has happened.
+    pub fn take(&mut self, event: &CheckpointEvent) {
+        match event {
+            CheckpointEvent::Triggered { barrier, subtasks } => {
+                self.counts.total += 1;
+                self.counts.in_progress += 1;
+                self.history.push_back(Arc::new(CheckpointRecord::new(barrier, subtasks)));
+            }
+            CheckpointEvent::Acknowledged { id, subtask, metrics, at } => {
+                if let Some(record) = self.pending(*id) {
+                    record.acknowledge(*subtask, *metrics, *at);
+                }
+            }
+            CheckpointEvent::Completed { id, at } => {
+                self.counts.completed += 1;
+                if let Some(record) = self.ended(*id, CheckpointStatus::Completed, *at) {
+                    Arc::make_mut(&mut self.summary).take(&record);
+                    self.completed = Some(record);
+                }
+            }
+            CheckpointEvent::Failed { id, failure, subtask, at } => {
+                self.counts.failed += 1;
+                if let Some(record) = self.pending(*id) {
+                    record.duration = at.saturating_sub(record.triggered);
+                    record.failed_subtask = *subtask;
+                }
+                if let Some(record) = self.ended(*id, CheckpointStatus::Failed(failure.clone()), *at) {
+                    self.failed = Some(record);
+                }
+            }
+            CheckpointEvent::Restored { id, at } => {
+                self.counts.restored += 1;
+                self.restored = Some((*id, *at));
+            }
+            CheckpointEvent::Retained { ids } => self.retained(ids),
+        }
         self.forget();
     }
 
-    pub(super) fn acknowledged(&mut self, now: Moment, id: CheckpointId, metrics: &AckMetrics) {
-        if let Some(record) = self.record(id) {
-            record.acknowledged += 1;
-            record.duration = now.saturating_sub(record.triggered);
-            record.metrics.add(metrics);
+    /// A pending one is always remembered.
+    fn pending(&mut self, id: CheckpointId) -> Option<&mut CheckpointRecord> {
+        self.history.iter_mut().find(|record| record.id == id).map(Arc::make_mut)
+    }
+
+    fn ended(
+        &mut self,
+        id: CheckpointId,
+        status: CheckpointStatus,
+        at: Moment,
+    ) -> Option<Arc<CheckpointRecord>> {
+        self.counts.in_progress = self.counts.in_progress.saturating_sub(1);
+        let record = self.history.iter_mut().find(|record| record.id == id)?;
+        let changed = Arc::make_mut(record);
+        changed.status = status;
+        changed.ended = Some(at);
+        Some(record.clone())
+    }
+
+    fn retained(&mut self, ids: &[CheckpointId]) {
+        // One that completed meanwhile is not among those that were there when the deletion was chosen.
+        let newest = ids.last().copied();
+        for record in self.history.iter_mut().chain(&mut self.completed) {
+            let older = record.status == CheckpointStatus::Completed && Some(record.id) < newest;
+            let gone = !ids.contains(&record.id);
+            if older && record.discarded != gone {
+                Arc::make_mut(record).discarded = gone;
+            }
         }
-    }
-
-    pub(super) fn completed(&mut self, id: CheckpointId) {
-        self.counts.completed += 1;
-        self.ended(id, CheckpointStatus::Completed);
-    }
-
-    pub(super) fn failed(&mut self, now: Moment, id: CheckpointId, failure: CheckpointFailure) {
-        self.counts.failed += 1;
-        if let Some(record) = self.record(id) {
-            record.duration = now.saturating_sub(record.triggered);
-        }
-        self.ended(id, CheckpointStatus::Failed(failure));
-    }
-
-    pub(super) fn restored_from(&mut self, now: Moment, id: CheckpointId) {
-        self.counts.restored += 1;
-        self.restored = Some((id, now));
-    }
-
-    fn ended(&mut self, id: CheckpointId, status: CheckpointStatus) {
-        self.counts.in_progress -= 1;
-        if let Some(record) = self.record(id) {
-            record.status = status;
-        }
-        self.forget();
-    }
-
-    fn record(&mut self, id: CheckpointId) -> Option<&mut CheckpointRecord> {
-        self.history.iter_mut().find(|record| record.id == id)
     }
 
     fn forget(&mut self) {
@@ -149,19 +157,5 @@ impl CheckpointStatistics {
             let Some(oldest) = oldest else { break };
             self.history.remove(oldest);
         }
-    }
-}
-
-impl AckMetrics {
-    fn add(&mut self, other: &Self) {
-        self.bytes += other.bytes;
-        self.full_bytes += other.full_bytes;
-        self.held_bytes += other.held_bytes;
-        self.processed_bytes += other.processed_bytes;
-        self.persisted_bytes += other.persisted_bytes;
-        self.alignment = self.alignment.max(other.alignment);
-        self.start_delay = self.start_delay.max(other.start_delay);
-        self.sync = self.sync.max(other.sync);
-        self.background = self.background.max(other.background);
     }
 }

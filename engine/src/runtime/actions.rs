@@ -2,7 +2,7 @@
 
 use super::supervisor::Supervisor;
 use super::{CheckpointInfo, tally};
-use crate::checkpoint::{Action, Barrier, CheckpointFailure, Input, SubtaskId};
+use crate::checkpoint::{Action, Barrier, CheckpointEvent, CheckpointFailure, Input, SubtaskId};
 use crate::error::{Error, caught};
 use crate::task::{Acknowledged, Message, OperatorIndex, ToSupervisor};
 use millstream_io::error::Class;
@@ -12,6 +12,7 @@ use millstream_state::metadata::{LineCounters, Metadata, OperatorState, Snapshot
 use millstream_state::{CheckpointStore, StateError};
 use parking_lot::Mutex;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 impl Supervisor {
     pub(super) fn act(&mut self, action: Action<Acknowledged>) {
@@ -20,12 +21,13 @@ impl Supervisor {
             Action::Trigger { barrier, subtasks } => self.trigger(barrier, &subtasks),
             Action::Store { barrier, acks, finished } => self.store(barrier, acks, &finished),
             Action::Complete { id, subtasks } => self.complete(id, &subtasks),
-            Action::Abort { id, failure, subtasks, .. } => self.abort(id, &failure, &subtasks),
+            Action::Abort { id, subtasks, .. } => self.abort(id, &subtasks),
             Action::Discard { id, .. } => self.discard(id),
             Action::Answer { ticket, result } => self.answer(ticket, result),
             Action::FailJob { reason } => {
                 self.failed(Error::new(Class::Restart, "checkpoint", self.parts.name.clone(), reason));
             }
+            Action::Note(event) => self.note(&event),
             Action::MayFinish { subtasks, commit } => {
                 let message = if commit { Message::PreCommitAtEnd } else { Message::Close };
                 if let Some(attempt) = &mut self.attempt {
@@ -34,6 +36,18 @@ impl Supervisor {
                 self.tell(&subtasks, &message);
             }
         }
+    }
+
+    /// The one place where statistics and the log learn of it.
+    pub(super) fn note(&self, event: &CheckpointEvent) {
+        let job = &self.parts.name;
+        match event {
+            CheckpointEvent::Failed { id, failure, .. } => {
+                tracing::info!(job = %job, checkpoint = %id, %failure, "checkpoint aborted");
+            }
+            other => tracing::debug!(job = %job, event = ?other),
+        }
+        self.parts.board.post(|posted| posted.checkpoints.take(event));
     }
 
     fn tell(&self, subtasks: &[SubtaskId], message: &Message) {
@@ -176,7 +190,8 @@ impl Supervisor {
 
     /// What completed checkpoints have made superfluous is deleted, now or, where the storage is slow and this goes on
     /// already, behind that: those that wait must not take the threads of the background.
-    pub(super) fn deleted(&mut self) {
+    pub(super) fn deleted(&mut self, retained: Vec<CheckpointId>) {
+        self.note(&CheckpointEvent::Retained { ids: retained });
         self.deleting(self.deletions - 1);
         if self.deletions > 0 {
             self.delete_superfluous();
@@ -185,15 +200,21 @@ impl Supervisor {
 
     fn delete_superfluous(&self) {
         let sender = self.parts.shared.sender.clone();
+        let retained = Arc::new(Mutex::new(Vec::new()));
+        let chosen = retained.clone();
+        let choose = move |store: &mut CheckpointStore| {
+            let deletion = store.superfluous();
+            *chosen.lock() = store.retained().to_vec();
+            Ok(deletion)
+        };
         let done = move || {
             // The supervisor may be gone.
-            let _ = sender.send(ToSupervisor::Deleted);
+            let _ = sender.send(ToSupervisor::Deleted(std::mem::take(&mut retained.lock())));
         };
-        self.in_background(|store| Ok(store.superfluous()), done);
+        self.in_background(choose, done);
     }
 
-    fn abort(&mut self, id: CheckpointId, failure: &CheckpointFailure, subtasks: &[SubtaskId]) {
-        tracing::info!(job = %self.parts.name, checkpoint = %id, %failure, "checkpoint aborted");
+    fn abort(&mut self, id: CheckpointId, subtasks: &[SubtaskId]) {
         self.tell(subtasks, &Message::Aborted(id));
         self.discard(id);
     }

@@ -83,14 +83,15 @@ pub(crate) struct Posted {
 }
 
 impl Board {
-    pub(crate) fn new() -> Self {
+    /// Remembers so many checkpoints.
+    pub(crate) fn new(history: usize) -> Self {
         Self(Mutex::new(Posted {
             state: JobState::Starting,
             tally: Tally::default(),
             restarts: 0,
             last_checkpoint: None,
             restored_from: None,
-            checkpoints: CheckpointStatistics::default(),
+            checkpoints: CheckpointStatistics::new(history),
         }))
     }
 

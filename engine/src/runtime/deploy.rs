@@ -35,10 +35,9 @@ impl Supervisor {
         });
     }
 
-    /// Tells the coordinator; between attempts there is nothing that it could want to have done.
     fn note_restored(&mut self, restored: &Restored) {
         let id = restored.metadata.checkpoint;
-        self.parts.coordinator.on(self.now(), Input::Restored { id }, &mut Vec::new());
+        self.coordinate(Input::Restored { id });
     }
 
     /// Starts an attempt that goes on from `restored`, of which each subtask gets its part in `prepared`.

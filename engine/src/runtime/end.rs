@@ -232,7 +232,7 @@ impl Supervisor {
 
     fn summary(&self) -> Summary {
         let metrics = self.parts.board.metrics();
-        let counts = self.parts.coordinator.statistics().counts();
+        let counts = metrics.checkpoints.counts();
         Summary {
             job: self.parts.name.clone(),
             job_id: self.parts.job_id.to_string(),

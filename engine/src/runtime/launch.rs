@@ -138,7 +138,7 @@ pub(crate) fn launch(
         coordinator.end_with_a_checkpoint();
         coordinator.continue_from(store.lock().next_id());
     }
-    let board = Arc::new(Board::new());
+    let board = Arc::new(Board::new(config.checkpointing.history as usize));
     let control = JobControl::new(sender, board.clone(), name.into());
     let mut supervisor = Supervisor::new(SupervisorParts {
         name: name.to_owned(),

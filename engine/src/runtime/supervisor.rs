@@ -235,7 +235,7 @@ impl Supervisor {
                 }
                 self.coordinate(Input::StoreFailed { id, cause });
             }
-            ToSupervisor::Deleted => self.deleted(),
+            ToSupervisor::Deleted(retained) => self.deleted(retained),
             ToSupervisor::Command(command) => self.commanded(command),
         }
     }
@@ -253,8 +253,6 @@ impl Supervisor {
         for action in actions {
             self.act(action);
         }
-        let statistics = self.parts.coordinator.statistics().clone();
-        self.parts.board.post(|posted| posted.checkpoints = statistics);
     }
 
     pub(super) fn enter(&mut self, state: JobState) {

@@ -198,7 +198,10 @@ impl Core {
     /// Messages that mean the same to every subtask.
     pub(crate) fn handle(&mut self, message: Message, chain: &mut impl Control) -> Result<(), Error> {
         match message {
-            Message::Trigger(barrier) => self.barrier(barrier, Default::default(), chain),
+            Message::Trigger(barrier) => {
+                let start_delay = self.clock.now().saturating_sub(barrier.timestamp);
+                self.barrier(barrier, AckMetrics { start_delay, ..AckMetrics::default() }, chain)
+            }
             Message::Complete(permit) => {
                 let id = permit.checkpoint();
                 self.writer.forget_up_to(id);

@@ -64,8 +64,8 @@ pub(crate) enum ToSupervisor {
     Report(u64, SubtaskId, Report),
     /// The metadata of a checkpoint has been published, or not.
     Stored(CheckpointId, Result<CommitPermit, Error>),
-    /// What a completed checkpoint has made superfluous has been deleted, as far as that was possible.
-    Deleted,
+    /// What a completed checkpoint has made superfluous has been deleted, as far as that was possible, so that these are kept.
+    Deleted(Vec<CheckpointId>),
     /// Somebody outside wants something.
     Command(crate::runtime::Command),
 }

@@ -7,7 +7,7 @@ use super::turns::{Extents, Outcome, Turn, Turns};
 use crate::checkpoint::{AckMetrics, Barrier, CheckpointFailure};
 use crate::error::Error;
 use crate::operator::SnapshotParts;
-use millstream_io::clock::Clock;
+use millstream_io::clock::{Clock, Moment};
 use millstream_io::counters::Counters;
 use millstream_io::executor::Executor;
 use millstream_io::id::CheckpointId;
@@ -27,6 +27,8 @@ pub(crate) struct Pending {
     metrics: AckMetrics,
     counters: LineCounters,
     ended: bool,
+    /// When the subtask went on.
+    begun: Moment,
     /// Set once the checkpoint is aborted: then only what later ones build on is written.
     unwanted: Arc<AtomicBool>,
     stream: Stream,
@@ -90,12 +92,13 @@ impl SnapshotWriter {
             options: self.options,
         };
         let stream = Stream::new(place, &self.executor, self.flow.clone(), reporter.clone());
-        Pending { barrier, parts, metrics, counters, ended, unwanted: Arc::default(), stream }
+        let begun = self.clock.now();
+        Pending { barrier, parts, metrics, counters, ended, begun, unwanted: Arc::default(), stream }
     }
 
     /// All is there: writes what has not been yet, and reports.
     pub(crate) fn finish(&mut self, pending: Pending, reporter: &Reporter) {
-        let Pending { barrier, parts, metrics, counters, ended, unwanted, stream } = pending;
+        let Pending { barrier, parts, metrics, counters, ended, begun, unwanted, stream } = pending;
         self.under_way.push((barrier.id, unwanted.clone()));
         stream.finish(Write {
             id: barrier.id,
@@ -103,6 +106,7 @@ impl SnapshotWriter {
             metrics,
             counters,
             ended,
+            begun,
             unwanted,
             clock: self.clock.clone(),
             turn: self.turns.next(barrier.id),
@@ -133,6 +137,7 @@ pub(super) struct Write {
     metrics: AckMetrics,
     counters: LineCounters,
     ended: bool,
+    begun: Moment,
     unwanted: Arc<AtomicBool>,
     clock: Arc<dyn Clock>,
     turn: Turn,
@@ -143,9 +148,8 @@ impl Write {
     /// Writes the rest, by `write`, and reports once the snapshots before it have been written. Of an aborted checkpoint, whose
     /// directory the coordinator removes, only what later ones build on, and reports nothing.
     pub(super) fn run(self, write: impl FnOnce(Result<SubtaskSnapshot, Error>) -> Outcome) {
-        let Self { id, parts, mut metrics, counters, ended, unwanted, clock, turn, reporter } = self;
+        let Self { id, parts, mut metrics, counters, ended, begun, unwanted, clock, turn, reporter } = self;
         let unwanted = unwanted.load(Ordering::Relaxed);
-        let begun = clock.now();
         let SnapshotParts { mut operators, mut work } = parts;
         let extents = extents(&operators);
         if unwanted && extents.iter().all(|(_, extent)| *extent == Extent::Whole) {

@@ -22,5 +22,6 @@ mod phases;
 mod real_files;
 mod rescale;
 mod snapshots;
+mod statistics;
 mod stopping;
 mod streaming;

@@ -5,13 +5,13 @@ mod cause;
 mod onward;
 mod outcome;
 
+use crate::checkpoint::event::CheckpointEvent;
 use crate::checkpoint::failure::{CheckpointFailure, Tolerance};
 use crate::checkpoint::message::{Action, CheckpointKind, Input, RequestKind, SubtaskId, Taken, Ticket};
 use crate::checkpoint::pending::{Pending, Stage};
 use crate::checkpoint::plan::Subtasks;
 use crate::checkpoint::request::Requests;
 use crate::checkpoint::schedule::Schedule;
-use crate::checkpoint::statistics::CheckpointStatistics;
 use crate::config::Checkpointing;
 use cause::FinalRetry;
 use millstream_io::clock::Moment;
@@ -32,7 +32,7 @@ use std::collections::BTreeSet;
 /// coordinator.on(Duration::ZERO, Input::Started { tasks: vec![source], seed: 7 }, &mut actions);
 /// let due = coordinator.due().expect("the first checkpoint is planned");
 /// coordinator.on(due, Input::Tick, &mut actions);
-/// assert!(matches!(&actions[..], [Action::Trigger { subtasks, .. }] if subtasks == &[SubtaskId(0)]));
+/// assert!(matches!(&actions[..], [Action::Note(_), Action::Trigger { subtasks, .. }] if subtasks == &[SubtaskId(0)]));
 /// ```
 #[derive(Clone, Debug)]
 pub struct Coordinator<A> {
@@ -51,7 +51,6 @@ pub struct Coordinator<A> {
     tolerance: Tolerance,
     final_retry: FinalRetry,
     deleting: u32,
-    statistics: CheckpointStatistics,
 }
 
 impl<A: Clone> Coordinator<A> {
@@ -71,7 +70,6 @@ impl<A: Clone> Coordinator<A> {
             tolerance: Tolerance::new(config.tolerable_failed),
             final_retry: FinalRetry::default(),
             deleting: 0,
-            statistics: CheckpointStatistics::new(config.history as usize),
             config,
         }
     }
@@ -96,11 +94,6 @@ impl<A: Clone> Coordinator<A> {
     /// The settings in force (CP-05).
     pub fn config(&self) -> &Checkpointing {
         &self.config
-    }
-
-    /// Counts and history.
-    pub fn statistics(&self) -> &CheckpointStatistics {
-        &self.statistics
     }
 
     /// The newest checkpoint that this process completed.
@@ -137,9 +130,10 @@ impl<A: Clone> Coordinator<A> {
             Input::Ack { id, subtask, payload, ended, metrics } => {
                 self.acknowledged(now, id, subtask, (payload, ended), &metrics, actions);
             }
-            Input::Decline { id, failure, .. } | Input::TriggerFailed { id, failure } => {
-                self.declined(now, id, failure, actions);
+            Input::Decline { id, subtask, failure } => {
+                self.declined(now, id, failure, Some(subtask), actions);
             }
+            Input::TriggerFailed { id, failure } => self.declined(now, id, failure, None, actions),
             Input::EndOfData { subtask } => self.end_of_data(subtask, actions),
             Input::Finished { subtask } => self.finished(now, subtask, actions),
             Input::Stored { id } => self.stored(now, id, actions),
@@ -149,7 +143,7 @@ impl<A: Clone> Coordinator<A> {
             Input::Stopped => self.attempt_ended(now, actions),
             Input::Restored { id } => {
                 self.continue_from(id.next());
-                self.statistics.restored_from(now, id);
+                actions.push(Action::Note(CheckpointEvent::Restored { id, at: now }));
             }
         }
         self.go_on(now, actions);

@@ -2,6 +2,7 @@
 
 use super::Coordinator;
 use super::cause::Cause;
+use crate::checkpoint::event::CheckpointEvent;
 use crate::checkpoint::message::{Action, Barrier, SubtaskId};
 use crate::checkpoint::pending::{Pending, Stage};
 use crate::checkpoint::plan::Progress;
@@ -102,7 +103,8 @@ impl<A: Clone> Coordinator<A> {
         let (kind, last) = (cause.kind(), cause.last());
         let barrier = Barrier { id, kind, timestamp: now, close: last, last };
         let deadline = now.saturating_add(self.config.timeout);
-        self.statistics.triggered(&barrier, plan.acknowledge.len());
+        let subtasks = plan.acknowledge.iter().copied().collect();
+        actions.push(Action::Note(CheckpointEvent::Triggered { barrier, subtasks }));
         self.pending.push(Pending::new(barrier, deadline, &plan, cause.tickets()));
         actions.push(Action::Trigger { barrier, subtasks: plan.trigger });
     }

@@ -1,6 +1,7 @@
 //! What becomes of pending checkpoints.
 
 use super::Coordinator;
+use crate::checkpoint::event::CheckpointEvent;
 use crate::checkpoint::failure::CheckpointFailure;
 use crate::checkpoint::message::{AckMetrics, Action, SubtaskId, Taken};
 use crate::checkpoint::pending::{Pending, Stage};
@@ -44,7 +45,10 @@ impl<A: Clone> Coordinator<A> {
             return;
         }
         match pending.acknowledge(subtask, payload, ended) {
-            Ok(()) => self.statistics.acknowledged(now, id, metrics),
+            Ok(()) => {
+                let acknowledged = CheckpointEvent::Acknowledged { id, subtask, metrics: *metrics, at: now };
+                actions.push(Action::Note(acknowledged));
+            }
             Err(payload) => actions.push(Action::Discard { id, payloads: vec![payload] }),
         }
     }
@@ -55,10 +59,12 @@ impl<A: Clone> Coordinator<A> {
         now: Moment,
         id: CheckpointId,
         failure: CheckpointFailure,
+        subtask: Option<SubtaskId>,
         actions: &mut Vec<Action<A>>,
     ) {
         let declinable = |at: &usize| self.pending[*at].stage == Stage::Acknowledging;
         if let Some(at) = self.position(id).filter(declinable) {
+            self.pending[at].declined_by = subtask;
             self.abort(now, at, failure, actions);
         }
     }
@@ -73,7 +79,7 @@ impl<A: Clone> Coordinator<A> {
         }
         self.latest = Some(id);
         self.tolerance.succeeded(id);
-        self.statistics.completed(id);
+        actions.push(Action::Note(CheckpointEvent::Completed { id, at: now }));
         if let Some(schedule) = &mut self.schedule {
             schedule.completed(now);
         }
@@ -132,7 +138,9 @@ impl<A: Clone> Coordinator<A> {
     ) {
         let mut pending = self.pending.remove(at);
         let id = pending.id();
-        self.statistics.failed(now, id, failure.clone());
+        let subtask = pending.declined_by.or(failure.subtask());
+        let failed = CheckpointEvent::Failed { id, failure: failure.clone(), subtask, at: now };
+        actions.push(Action::Note(failed));
         let subtasks = std::mem::take(&mut pending.notify);
         actions.push(Action::Abort { id, failure: failure.clone(), subtasks, latest: self.latest });
         for ticket in std::mem::take(&mut pending.tickets) {

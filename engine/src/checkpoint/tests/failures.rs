@@ -100,7 +100,7 @@ fn cp_20_a_job_that_tolerates_all_failures_survives_them() {
         story.tell(&format!("{at} tick => trigger {n} [0]"));
         story.tell(&format!("{at} decline {n} 0 snapshot => abort {n} [0] Snapshot"));
     }
-    assert_eq!(story.coordinator.statistics().counts().failed, 20);
+    assert_eq!(story.statistics.counts().failed, 20);
 }
 
 /// Whether a failure of this kind fails a job that tolerates none, when a subtask declines with it.
@@ -166,7 +166,7 @@ fn ms_007_a_failed_checkpoint_is_counted_and_the_next_one_completes() {
          1001 ack 2 1              => store 2 [0 1]
          1002 stored 2             => complete 2 [0 1]",
     );
-    let counts = story.coordinator.statistics().counts();
+    let counts = story.statistics.counts();
     assert_eq!((counts.completed, counts.failed), (1, 1));
 }
 

@@ -63,7 +63,7 @@ fn cp_14_a_checkpoint_expires_and_the_job_goes_on() {
          2600 ack 2 1  => store 2 [0 1]
          2600 stored 2 => complete 2 [0 1]",
     );
-    let failed = story.coordinator.statistics().history().nth(1).expect("remembered");
+    let failed = story.statistics.history().nth(1).expect("remembered");
     assert!(format!("{:?}", failed.status).contains("Expired"));
 }
 
@@ -141,7 +141,7 @@ fn cp_17_a_newer_one_that_completes_subsumes_older_pending_ones() {
          1003 stored 2 => abort 1 [0 1] Subsumed; discard 1 [0]; complete 2 [0 1]
          1004 ack 1 1  => discard 1 [1]",
     );
-    let counts = story.coordinator.statistics().counts();
+    let counts = story.statistics.counts();
     assert_eq!((counts.completed, counts.failed, counts.in_progress), (1, 1, 0));
 }
 

@@ -5,7 +5,9 @@
 
 use super::observer::Observer;
 use super::story::{failure, ms};
-use crate::checkpoint::{AckMetrics, Action, Coordinator, Input, RequestKind, SubtaskId, TaskInfo, Ticket};
+use crate::checkpoint::{
+    AckMetrics, Action, CheckpointStatistics, Coordinator, Input, RequestKind, SubtaskId, TaskInfo, Ticket,
+};
 use crate::config::{CheckpointMode, Checkpointing};
 use millstream_io::clock::Moment;
 use millstream_io::id::CheckpointId;
@@ -81,6 +83,7 @@ fn tasks() -> impl Strategy<Value = Vec<TaskInfo>> {
 }
 
 struct World {
+    statistics: CheckpointStatistics,
     coordinator: Coordinator<u64>,
     observer: Observer,
     tasks: Vec<TaskInfo>,
@@ -92,7 +95,8 @@ struct World {
 impl World {
     fn new(config: &Checkpointing, tasks: Vec<TaskInfo>) -> Self {
         let (coordinator, observer) = (Coordinator::new(config), Observer::new(config));
-        Self { coordinator, observer, tasks, now: ms(0), payload: 0, ticket: 0 }
+        let statistics = CheckpointStatistics::new(config.history as usize);
+        Self { statistics, coordinator, observer, tasks, now: ms(0), payload: 0, ticket: 0 }
     }
 
     fn feed(&mut self, input: Input<u64>) -> Vec<Action<u64>> {
@@ -100,7 +104,12 @@ impl World {
         self.observer.told(self.now, &input);
         self.coordinator.on(self.now, input.clone(), &mut actions);
         self.observer.asked(self.now, &input, &actions);
-        let counts = self.coordinator.statistics().counts();
+        for action in &actions {
+            if let Action::Note(event) = action {
+                self.statistics.take(event);
+            }
+        }
+        let counts = self.statistics.counts();
         assert_eq!(counts.in_progress as usize, self.observer.pending.len());
         assert_eq!(counts.total, counts.in_progress + counts.completed + counts.failed);
         assert_eq!(self.coordinator.storing(), self.storing());
@@ -297,7 +306,7 @@ fn a_quiet_job_expires_what_nobody_acknowledges_and_never_ticks_in_vain() {
     for _ in 0..100 {
         world.until_due();
     }
-    let counts = world.coordinator.statistics().counts();
+    let counts = world.statistics.counts();
     // Each checkpoint takes two wake-ups: its trigger and its expiry.
     assert_eq!((counts.total, counts.failed), (50, 50));
     assert_eq!(world.observer.timeout(), ms(10));

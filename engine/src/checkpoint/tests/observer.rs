@@ -135,6 +135,7 @@ impl Observer {
                     self.in_a_row = 0;
                     self.attempt_ended();
                 }
+                Action::Note(_) => {}
                 Action::MayFinish { subtasks, commit } => self.may_finish(subtasks, *commit),
             }
         }

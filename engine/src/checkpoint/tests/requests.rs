@@ -61,7 +61,7 @@ fn cp_09_between_attempts_a_request_is_refused_and_no_id_is_used() {
          start s0
          0 tick => trigger 2 [0]",
     );
-    assert_eq!(story.coordinator.statistics().counts().failed, 1);
+    assert_eq!(story.statistics.counts().failed, 1);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn cp_12_a_requested_checkpoint_ignores_interval_and_pause() {
          stored 1     => complete 1 [0 1]; answer 5 ok 1
          ask 6 full   => trigger 2 full [0]",
     );
-    assert_eq!(story.coordinator.statistics().counts().total, 2);
+    assert_eq!(story.statistics.counts().total, 2);
 }
 
 #[test]

@@ -35,7 +35,7 @@ fn cp_01_without_an_interval_nothing_is_triggered_and_the_counts_are_there() {
         "5000 tick
          3600000 tick",
     );
-    assert_eq!(story.coordinator.statistics().counts(), Default::default());
+    assert_eq!(story.statistics.counts(), Default::default());
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn cp_05_a_pause_leaves_one_at_a_time() {
          1000 tick
          2000 tick",
     );
-    assert_eq!(story.coordinator.statistics().counts().in_progress, 1);
+    assert_eq!(story.statistics.counts().in_progress, 1);
     assert_eq!(story.coordinator.config().max_concurrent, 1);
 }
 

@@ -4,8 +4,8 @@
 //! it. `start` lists the task of each subtask; `s` before it marks a source, `x` a finished one.
 
 use crate::checkpoint::{
-    AckMetrics, Action, CheckpointFailure, CheckpointKind, Coordinator, Input, RequestKind, SubtaskId, Taken,
-    TaskInfo, Ticket,
+    AckMetrics, Action, CheckpointFailure, CheckpointKind, CheckpointStatistics, Coordinator, Input,
+    RequestKind, SubtaskId, Taken, TaskInfo, Ticket,
 };
 use crate::config::Checkpointing;
 use millstream_io::clock::Moment;
@@ -25,6 +25,7 @@ pub(super) fn every_second() -> Checkpointing {
 }
 
 pub(super) struct Story {
+    pub(super) statistics: CheckpointStatistics,
     pub(super) coordinator: Coordinator<Payload>,
     pub(super) now: Moment,
     base: Moment,
@@ -41,7 +42,8 @@ pub(super) fn tell(config: &Checkpointing, text: &str) -> Story {
 impl Story {
     pub(super) fn new(config: &Checkpointing) -> Self {
         let now = ms(1_000_000);
-        Self { coordinator: Coordinator::new(config), now, base: now, seed: 1 }
+        let statistics = CheckpointStatistics::new(config.history as usize);
+        Self { statistics, coordinator: Coordinator::new(config), now, base: now, seed: 1 }
     }
 
     /// Goes on.
@@ -78,6 +80,13 @@ impl Story {
         if starts {
             self.base = self.coordinator.due().unwrap_or(self.now);
         }
+        actions.retain(|action| match action {
+            Action::Note(event) => {
+                self.statistics.take(event);
+                false
+            }
+            _ => true,
+        });
         actions
     }
 }
@@ -184,6 +193,7 @@ fn show(action: &Action<Payload>) -> String {
             };
             format!("answer {} {result}", ticket.0)
         }
+        Action::Note(event) => panic!("taken before: {event:?}"),
         Action::FailJob { .. } => "fail job".to_owned(),
         Action::MayFinish { subtasks, commit } => {
             format!("{}may finish {}", if *commit { "commit, " } else { "" }, list(subtasks))

@@ -1,7 +1,7 @@
 //! Where a job begins.
 
 use super::stream::{Draft, Stream};
-use crate::config::{ByteSize, Config, Settings};
+use crate::config::{Config, Settings};
 use crate::error::Error;
 use crate::graph::{Graph, OfSource, OperatorNode, OwnBackend};
 use crate::runtime::{
@@ -12,7 +12,7 @@ use crossbeam_channel::bounded;
 use millstream_io::clock::SystemClock;
 use millstream_io::error::Class;
 use millstream_io::executor::RayonExecutor;
-use millstream_io::scratch::{Budget, DiskScratch, machine_memory};
+use millstream_io::scratch::{Budget, DiskScratch};
 use millstream_io::source::Source;
 use millstream_io::storage::{DiskStorage, MemoryStorage, Storage};
 use millstream_state::BackendFactory;
@@ -208,7 +208,7 @@ impl Env {
             config.task.wait_strategy,
             config.task.pinning,
         );
-        let memory = config.state.paged_memory.map_or(machine_memory() / 2, ByteSize::bytes);
+        let memory = config.state.pages_memory();
         let local = config.task.local_dir.clone().unwrap_or_else(std::env::temp_dir);
         Ok(Environment {
             scratch: Arc::new(DiskScratch::new(local, Budget::of_the_process(memory))),

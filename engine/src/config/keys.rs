@@ -169,9 +169,9 @@ keys! {
         "Bytes up to which the keyed state of a subtask is kept as a whole, with the paged backend: its checkpoints then have all of it.",
         "at most 64mb" => |v| *v <= ByteSize::mb(64);
     "state.backend.paged.memory" = state.paged_memory,
-        "Memory that pages of keyed state take, in all subtasks of the process together; pages beyond it are in files below `task.local-dir`, which the system writes and reads as it needs. State that is kept as a whole (small, or with an entry of more than 16 KiB) is not counted, nor are snapshots on their way to the disk. By default half of the machine's memory: less where the process may not have as much.";
+        "Memory that pages of keyed state take, in all subtasks of the process together; pages beyond it are in files below `task.local-dir`, which the system writes and reads as it needs. State that is kept as a whole (small, or with an entry of more than 16 KiB) is not counted, nor are snapshots on their way to the disk, which take at most 64 chunks in each subtask, and as much again or a quarter of this memory, before records wait for the disk. By default half of the machine's memory: less where the process may not have as much.";
     "state.backend.paged.chunk-size" = state.paged_chunk_size,
-        "Bytes of changed pages that a checkpoint hands over to be written at once, while the rest is still being copied. Up to 64 times as many wait for the disk in each subtask.",
+        "Bytes of changed pages that a checkpoint hands over to be written at once, while the rest is still being copied. Up to 64 times as many wait for the disk in each subtask, beside copies of what has changed before its turn.",
         "from 1b to 16mb" => |v| (ByteSize(1)..=ByteSize::mb(16)).contains(v);
     "restart-strategy.type" ["restart-strategy"] = restart.kind,
         "What decides about a restart after a failure; auto is exponential-delay with checkpointing and none without.";

@@ -5,6 +5,7 @@ use super::choices::{
     CheckpointMode, CheckpointStorage, ClaimMode, RestartKind, Retention, TaskThreads, WaitStrategy,
 };
 use super::units::ByteSize;
+use millstream_io::scratch::machine_memory;
 use millstream_state::paged::SMALL;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -129,6 +130,13 @@ pub struct State {
     pub paged_memory: Option<ByteSize>,
     /// Bytes of changed pages that a checkpoint hands over to be written at once.
     pub paged_chunk_size: ByteSize,
+}
+
+impl State {
+    /// The same, in bytes, also where it is not said.
+    pub fn pages_memory(&self) -> u64 {
+        self.paged_memory.map_or(machine_memory() / 2, ByteSize::bytes)
+    }
 }
 
 impl Default for State {

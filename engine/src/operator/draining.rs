@@ -15,14 +15,28 @@ pub struct Draining {
     complete: bool,
     /// How far the states are, in bytes of memory, and how far they have to come.
     passed: (u64, u64),
+    /// Bytes of copies that wait for their turn.
+    kept: usize,
     chunks: Vec<(StateId, Chunk)>,
     flow: Arc<Flow>,
+}
+
+/// What came of a step.
+pub(crate) struct Drained {
+    /// Whether all states have been drained.
+    pub complete: bool,
+    /// How far they are, in bytes of memory, and how far they have to come.
+    pub passed: (u64, u64),
+    /// Bytes of memory that is left only when more is drained.
+    pub kept: usize,
+    /// What is finished of them, in order.
+    pub chunks: Vec<(StateId, Chunk)>,
 }
 
 impl Draining {
     /// About so many bytes.
     pub(crate) fn new(budget: usize, flow: Arc<Flow>) -> Self {
-        Self { budget, complete: true, passed: (0, 0), chunks: Vec::new(), flow }
+        Self { budget, complete: true, passed: (0, 0), kept: 0, chunks: Vec::new(), flow }
     }
 
     /// Drains a state, which is that of this index in the operator, if it is its turn.
@@ -42,10 +56,12 @@ impl Draining {
         }
         let (passed, all) = state.drained();
         self.passed = (self.passed.0 + passed, self.passed.1 + all);
+        self.kept += state.kept_early();
     }
 
-    /// Whether all states have been drained; how far they are; what is finished of them, in order.
-    pub(crate) fn over(self) -> (bool, (u64, u64), Vec<(StateId, Chunk)>) {
-        (self.complete, self.passed, self.chunks)
+    /// What came of it.
+    pub(crate) fn over(self) -> Drained {
+        let Self { complete, passed, kept, chunks, .. } = self;
+        Drained { complete, passed, kept, chunks }
     }
 }

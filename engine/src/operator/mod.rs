@@ -18,6 +18,7 @@ pub use chain::{Chain, Control, Stage};
 pub use collector::Collector;
 pub(crate) use custom::OPERATOR_STATE;
 pub use custom::{Apply, Operator, OperatorContext};
+pub(crate) use draining::Drained;
 pub use draining::Draining;
 pub use filter::Filter;
 pub use flat_map::FlatMap;

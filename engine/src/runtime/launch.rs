@@ -102,7 +102,7 @@ pub(crate) fn launch(
         copies,
         scratch: environment.scratch,
         executor: environment.executor,
-        settings: Arc::new(settings::task(config, own_backend)),
+        settings: Arc::new(settings::task(config, own_backend, plan.subtasks())),
         write_options: settings::write_options(config),
         ring_segments: config.exchange.ring_segments as usize,
         job_id: job_id.to_string(),

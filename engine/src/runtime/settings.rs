@@ -9,7 +9,7 @@ use millstream_state::checkpoint_store::{Retention, StartFrom};
 use millstream_state::snapshot::WriteOptions;
 
 /// What every subtask needs to know.
-pub(super) fn task(settings: &Settings, own_backend: Option<OwnBackend>) -> TaskSettings {
+pub(super) fn task(settings: &Settings, own_backend: Option<OwnBackend>, subtasks: usize) -> TaskSettings {
     TaskSettings {
         segment_size: settings.exchange.segment_size.as_usize(),
         alignment_memory: settings.checkpointing.alignment_memory.as_usize(),
@@ -19,10 +19,16 @@ pub(super) fn task(settings: &Settings, own_backend: Option<OwnBackend>) -> Task
         own_backend,
         small_state: settings.state.paged_small_state.as_usize(),
         chunk: settings.state.paged_chunk_size.as_usize(),
+        keep: keep(settings, subtasks),
         interval: settings.checkpointing.interval,
         incremental: settings.checkpointing.incremental,
         after_tasks_finish: settings.checkpointing.after_tasks_finish,
     }
+}
+
+/// A subtask's part of a quarter of the memory that pages may take.
+fn keep(settings: &Settings, subtasks: usize) -> usize {
+    usize::try_from(settings.state.pages_memory() / 4).unwrap_or(usize::MAX) / subtasks.max(1)
 }
 
 /// What keeps keyed state.

@@ -47,6 +47,8 @@ pub(crate) struct TaskSettings {
     pub small_state: usize,
     /// Bytes of changed pages that are handed over to be written at once.
     pub chunk: usize,
+    /// Bytes of copies that a subtask may keep of what changes while it is being copied for a snapshot.
+    pub keep: usize,
     /// Time between checkpoints, if they are taken.
     pub interval: Option<Duration>,
     /// Whether snapshots have only what changed, where state can do that.

@@ -1,13 +1,14 @@
 //! What every subtask does the same way: messages, barriers, snapshots, time.
 
 use super::drain_pace::DrainPace;
+use super::flow::CHUNKS;
 use super::message::{Message, Report, Reporter};
 use super::pace::Watch;
 use super::snapshot::{Pending, SnapshotWriter};
-use super::{Fault, Restored, TaskSettings};
+use super::{Fault, Progress, Restored, TaskSettings};
 use crate::checkpoint::{AckMetrics, Barrier, CheckpointFailure, CheckpointKind};
 use crate::error::Error;
-use crate::operator::{Control, Draining, Signal, SnapshotParts};
+use crate::operator::{Control, Drained, Draining, Signal, SnapshotParts};
 use crossbeam_channel::Receiver;
 use millstream_io::clock::{Clock, Moment};
 use millstream_io::id::CheckpointId;
@@ -31,6 +32,17 @@ pub(crate) enum Phase {
     Closed,
 }
 
+/// Whether there is time for records beside a snapshot under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beside {
+    /// There is.
+    Records,
+    /// More of the snapshot has to be encoded first: ask again.
+    Encoding,
+    /// That waits for the disk, and is woken when it has taken something.
+    Waiting,
+}
+
 /// The common part of a subtask.
 pub(crate) struct Core {
     pub(crate) phase: Phase,
@@ -44,6 +56,8 @@ pub(crate) struct Core {
     pace: DrainPace,
     /// How far the drain under way is.
     drained: (u64, u64),
+    /// Bytes of copies of what has changed before its turn.
+    kept: usize,
     /// What the subtask goes back to when the checkpoint it is parked for fails.
     parked_in: Phase,
     /// The newest barrier that has passed.
@@ -61,7 +75,8 @@ impl Core {
         settings: Arc<TaskSettings>,
         writer: SnapshotWriter,
     ) -> Self {
-        let pace = DrainPace::new(settings.interval, settings.chunk);
+        let keep = settings.keep.max(settings.chunk.saturating_mul(CHUNKS));
+        let pace = DrainPace::new(settings.interval, settings.chunk, keep);
         Self {
             phase: Phase::Opening,
             fault,
@@ -73,6 +88,7 @@ impl Core {
             pending: None,
             pace,
             drained: (0, 0),
+            kept: 0,
             parked_in: Phase::Running,
             passed: None,
             tick_due: Some(Duration::ZERO),
@@ -157,9 +173,10 @@ impl Core {
         let Some(pending) = &mut self.pending else { return Ok(()) };
         let mut draining = Draining::new(budget, self.writer.flow.clone());
         chain.signal(&mut Signal::Drain(&mut draining))?;
-        let (complete, drained, chunks) = draining.over();
-        self.drained = drained;
+        let Drained { complete, passed, kept, chunks } = draining.over();
+        self.drained = passed;
         pending.hand_over(chunks);
+        self.kept = kept + self.writer.flow.beyond();
         if complete {
             chain.signal(&mut Signal::Collect(&mut pending.parts))?;
             if let Some(pending) = self.pending.take() {
@@ -175,19 +192,23 @@ impl Core {
             return Ok(false);
         }
         let room = self.writer.flow.room();
-        if room > 0 {
-            self.drain(budget.min(room), chain)?;
-        }
+        // Without room, too: how much is kept is known only then.
+        self.drain(budget.min(room), chain)?;
         Ok(room > 0)
     }
 
-    /// Drains beside work.
-    pub(crate) fn drain_some(&mut self, now: Moment, chain: &mut impl Control) -> Result<(), Error> {
-        if self.pending.is_some() {
-            let budget = self.pace.bytes(now, self.drained);
-            self.drain_within(budget, chain)?;
+    /// Drains beside work, and says whether there is to be any.
+    pub(crate) fn drain_some(&mut self, now: Moment, chain: &mut impl Control) -> Result<Beside, Error> {
+        if self.pending.is_none() {
+            return Ok(Beside::Records);
         }
-        Ok(())
+        let budget = self.pace.bytes(now, self.drained, self.kept);
+        let drained = self.drain_within(budget, chain)?;
+        Ok(match drained {
+            _ if self.pending.is_none() || !self.pace.holds(self.kept) => Beside::Records,
+            true => Beside::Encoding,
+            false => Beside::Waiting,
+        })
     }
 
     /// Drains while there is nothing else to do. Did it do anything?
@@ -279,6 +300,11 @@ impl Core {
             self.flushed = now;
         }
         Ok(self.tick_due)
+    }
+
+    /// Nothing is to be done before the disk has taken something, or this moment.
+    pub(crate) fn wait(&mut self, now: Moment, due: Option<Moment>, chain: &mut impl Control) -> Progress {
+        if self.flush(now, chain) { Progress::Worked } else { Progress::Idle(due) }
     }
 
     /// Nothing to do: hand partial segments over. Were there any?

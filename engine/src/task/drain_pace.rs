@@ -1,4 +1,4 @@
-//! How much of a frozen state is encoded beside a batch of records.
+//! How much of a frozen state is encoded beside a batch of records, and whether there is to be one.
 
 use millstream_io::clock::Moment;
 use std::time::Duration;
@@ -23,13 +23,16 @@ pub(crate) struct DrainPace {
     begun: Moment,
     bytes: usize,
     most: usize,
+    /// Bytes of copies that may be kept before records have to wait.
+    keep: usize,
 }
 
 impl DrainPace {
-    /// For checkpoints that are so far apart, if they are regular. A step is of two chunks, of so many bytes, at most.
-    pub(crate) fn new(interval: Option<Duration>, chunk: usize) -> Self {
+    /// For checkpoints that are so far apart, if they are regular. A step is of two chunks, of so many bytes, at most; so many
+    /// bytes of copies may be `keep`t of what has changed before its turn.
+    pub(crate) fn new(interval: Option<Duration>, chunk: usize, keep: usize) -> Self {
         let aim = interval.map_or(LONGEST, |interval| LONGEST.min(interval / 4));
-        Self { aim, begun: Moment::ZERO, bytes: FIRST, most: MOST.min(chunk.max(1) * 2) }
+        Self { aim, begun: Moment::ZERO, bytes: FIRST, most: MOST.min(chunk.max(1) * 2), keep }
     }
 
     /// Bytes of a step when there is nothing else to do: then one follows the other.
@@ -43,9 +46,18 @@ impl DrainPace {
         self.bytes = FIRST;
     }
 
-    /// Bytes for a step now: more when the drain has passed a smaller part of the whole than of its time, less when it is far
+    /// Whether records have to wait until more is encoded, as so many bytes of copies are kept.
+    pub(crate) fn holds(&self, kept: usize) -> bool {
+        kept > self.keep
+    }
+
+    /// Bytes for a step now: the most when half of the copies are kept that may be; otherwise more when the drain has passed a smaller part of the whole than of its time, less when it is far
     /// ahead. Of a state that does not say how far it is, as ever until the time is over.
-    pub(crate) fn bytes(&mut self, now: Moment, (passed, all): (u64, u64)) -> usize {
+    pub(crate) fn bytes(&mut self, now: Moment, (passed, all): (u64, u64), kept: usize) -> usize {
+        if kept > self.keep / 2 {
+            self.bytes = MOST;
+            return self.most;
+        }
         // In 1024ths; a little early, since steps come when they come.
         let share = |part: u128, whole: u128| (part * 1024).checked_div(whole).unwrap_or(0).min(1024);
         let due = share(now.saturating_sub(self.begun).as_nanos() * 8 / 7, self.aim.as_nanos().max(1));
@@ -67,11 +79,12 @@ mod tests {
 
     /// Drains so many bytes by steps of a millisecond each. Returns when it is over.
     fn drain(interval: Option<Duration>, all: u64) -> Duration {
-        let (mut pace, begun, mut passed, mut now) = (DrainPace::new(interval, 1 << 20), 7 * MS, 0, 7 * MS);
+        let (mut pace, begun, mut passed, mut now) =
+            (DrainPace::new(interval, 1 << 20, 0), 7 * MS, 0, 7 * MS);
         pace.begin(begun);
         while passed < all {
             now += MS;
-            passed += pace.bytes(now, (passed, all)) as u64;
+            passed += pace.bytes(now, (passed, all), 0) as u64;
         }
         now - begun
     }
@@ -93,12 +106,21 @@ mod tests {
 
     #[test]
     fn a_state_that_does_not_say_how_far_it_is_has_steps_of_one_size_until_it_is_late() {
-        let mut pace = DrainPace::new(Some(1000 * MS), 256 << 10);
+        let mut pace = DrainPace::new(Some(1000 * MS), 256 << 10, 0);
         pace.begin(MS);
-        assert_eq!([1, 100, 200].map(|ms| pace.bytes(ms * MS, (0, 0))), [FIRST; 3]);
+        assert_eq!([1, 100, 200].map(|ms| pace.bytes(ms * MS, (0, 0), 0)), [FIRST; 3]);
         assert_eq!(
-            [252, 253, 254, 255, 256].map(|ms| pace.bytes(ms * MS, (0, 0)) >> 10),
+            [252, 253, 254, 255, 256].map(|ms| pace.bytes(ms * MS, (0, 0), 0) >> 10),
             [64, 128, 256, 512, 512]
         );
+    }
+
+    #[test]
+    fn copies_that_are_kept_have_steps_grow_and_at_the_bound_records_wait() {
+        let mut pace = DrainPace::new(Some(1000 * MS), 256 << 10, 1000);
+        pace.begin(MS);
+        assert_eq!(pace.bytes(MS, (0, 1 << 30), 500), FIRST, "it has just begun");
+        assert_eq!(pace.bytes(3 * MS, (1 << 29, 1 << 30), 501), MOST, "though it is far ahead of its time");
+        assert!(!pace.holds(1000) && pace.holds(1001));
     }
 }

@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Chunks that may be on their way to the disk.
-const CHUNKS: usize = 64;
+pub(crate) const CHUNKS: usize = 64;
 
 /// Buffers that are kept to be filled again.
 const SPARE: usize = 8;
@@ -13,9 +13,10 @@ const SPARE: usize = 8;
 /// What a subtask has handed over and is not written yet, and the buffers that come back.
 ///
 /// **The bound.** A step encodes no more of a frozen state than there is room for, so at most [`CHUNKS`] chunks (16 MiB of
-/// 256 KiB each) are on their way, and what one step goes beyond that: less than a chunk and one segment of pages. Not
-/// counted is what the backend itself has to keep: a copy of each line that was changed while its turn to be encoded was
-/// yet to come. Only a barrier that comes before the state of the one before it has been encoded does not wait (ruling 13).
+/// 256 KiB each) are on their way, and what one step goes beyond that: less than a chunk and one segment of pages. Beside
+/// these the backend keeps a copy of each line that was changed while its turn to be encoded was yet to come: of these, and
+/// of what they become when it comes, no more than [`DrainPace`](super::drain_pace) allows before records have to wait.
+/// Only a barrier that comes before the state of the one before it has been encoded does not wait (ruling 13).
 pub(crate) struct Flow {
     limit: usize,
     /// Bytes of a buffer that is worth keeping, at most.
@@ -51,6 +52,12 @@ impl Flow {
             }
             some => some,
         }
+    }
+
+    /// Bytes that are on their way beyond those that there is room for: what was copied before its turn is handed over when
+    /// that comes, however much it is.
+    pub(super) fn beyond(&self) -> usize {
+        self.on_the_way.load(Ordering::SeqCst).saturating_sub(self.limit)
     }
 
     /// So many bytes are on their way now.
@@ -90,10 +97,10 @@ mod tests {
         flow.add(600);
         assert_eq!(flow.room(), 40);
         flow.add(50);
-        assert_eq!((flow.room(), flow.buffer()), (0, None));
+        assert_eq!((flow.room(), flow.beyond(), flow.buffer()), (0, 10, None));
         assert!(flow.short.load(Ordering::SeqCst));
         flow.arrived(vec![7; 30]);
-        assert_eq!((flow.room(), flow.buffer()), (20, Some(vec![7; 30])));
+        assert_eq!((flow.room(), flow.beyond(), flow.buffer()), (20, 0, Some(vec![7; 30])));
         assert!(!flow.short.load(Ordering::SeqCst), "woken once");
     }
 }

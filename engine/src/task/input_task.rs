@@ -1,6 +1,6 @@
 //! A subtask whose head is a gate: takes segments of all its channels, aligns barriers, and feeds what stands behind.
 
-use super::core::Phase;
+use super::core::{Beside, Phase};
 use super::pace::Pace;
 use super::{Core, Intake, Message, Progress, Report, Restored, Subtask};
 use crate::alignment::{Aligner, Alignment};
@@ -273,8 +273,11 @@ impl<T: Record, I: Intake<T>> Subtask for InputTask<T, I> {
                 Ok(Progress::Worked)
             }
             _ => {
-                self.core.drain_some(now, &mut self.intake)?;
-                let progress = self.next(now)?;
+                let progress = match self.core.drain_some(now, &mut self.intake)? {
+                    Beside::Records => self.next(now)?,
+                    Beside::Encoding => Progress::Worked,
+                    Beside::Waiting => self.core.wait(now, due, &mut self.intake),
+                };
                 Ok(if messages { Progress::Worked } else { progress })
             }
         }

@@ -1,7 +1,7 @@
 //! A subtask whose head is a source.
 
 use super::batch::Batch;
-use super::core::Phase;
+use super::core::{Beside, Phase};
 use super::pace::Pace;
 use super::{Core, Message, Progress, Report, Restored, Subtask};
 use crate::error::Error;
@@ -131,9 +131,14 @@ impl<S: Source, P: Stage<S::Out>> Subtask for SourceTask<S, P> {
         }
         if self.core.phase == Phase::Running {
             let now = self.core.clock.now();
-            self.core.drain_some(now, &mut self.head)?;
-            self.core.tick(now, &mut self.head)?;
-            return self.poll(now);
+            let beside = self.core.drain_some(now, &mut self.head)?;
+            let due = self.core.tick(now, &mut self.head)?;
+            return match beside {
+                Beside::Records => self.poll(now),
+                Beside::Encoding => Ok(Progress::Worked),
+                Beside::Waiting if messages => Ok(Progress::Worked),
+                Beside::Waiting => Ok(self.core.wait(now, due, &mut self.head)),
+            };
         }
         if messages { Ok(Progress::Worked) } else { self.idle(None) }
     }

@@ -36,6 +36,12 @@ pub trait Snapshots {
         (0, 0)
     }
 
+    /// Bytes of memory that copies of frozen state take that changed before its turn to be encoded, and cannot be handed over
+    /// before that comes: what a drain that goes on makes less. A backend whose snapshot is in memory as a whole has none.
+    fn kept_early(&self) -> usize {
+        0
+    }
+
     /// The next piece of the frozen state, if there is one that nothing will come before any more: while it is drained one of
     /// a certain size, after that also the last one. Who takes the first takes all of them, and what
     /// [`take_snapshot`](Self::take_snapshot) returns then has no groups. A backend whose snapshots do not come in pieces has

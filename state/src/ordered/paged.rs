@@ -294,6 +294,10 @@ impl Snapshots for PagedOrdered {
         }
     }
 
+    fn kept_early(&self) -> usize {
+        self.tree.as_ref().map_or(0, |tree| tree.pages.kept_early())
+    }
+
     fn take_chunk(&mut self) -> Option<Chunk> {
         if self.phase == Phase::Idle || self.parting.is_some() {
             return None;

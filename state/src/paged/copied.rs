@@ -31,6 +31,8 @@ pub(super) struct Copied {
     spare: Vec<Vec<u8>>,
     /// Bytes since the freeze.
     bytes: usize,
+    /// Bytes of memory that the blocks take which wait for the turns of their groups.
+    early: usize,
 }
 
 /// What is known of a group.
@@ -44,15 +46,16 @@ struct Group {
     last: u32,
 }
 
-/// The block that what is copied early goes to. Most groups have little of it.
-fn block(early: &mut Vec<Vec<u8>>, chunk: usize) -> &mut Vec<u8> {
+/// The block that what is copied early goes to, and what it has taken of memory before. Most groups have little of it.
+fn block(early: &mut Vec<Vec<u8>>, chunk: usize) -> (&mut Vec<u8>, usize) {
+    let had = early.last().filter(|last| last.len() < chunk).map_or(0, Vec::capacity);
     if early.last().is_some_and(|last| last.len() >= chunk) {
         early.push(Vec::with_capacity(chunk + BEYOND));
     } else if early.is_empty() {
         early.push(Vec::new());
     }
     let last = early.len() - 1;
-    &mut early[last]
+    (&mut early[last], had)
 }
 
 /// Bytes of groups in order, and how many are of which.
@@ -72,6 +75,7 @@ impl Copied {
             chunk: CHUNK,
             spare: Vec::new(),
             bytes: 0,
+            early: 0,
         }
     }
 
@@ -84,11 +88,17 @@ impl Copied {
         self.bytes
     }
 
+    /// Bytes of memory that take what was copied before its turn, and what is finished and not taken.
+    pub fn waiting(&self) -> usize {
+        self.early + self.finished.iter().map(|piece| piece.bytes.capacity()).sum::<usize>()
+    }
+
     /// A freeze: nothing has been copied, and it is the first group's turn.
     pub fn begin(&mut self) {
         debug_assert!(self.finished.is_empty() && self.open.bytes.is_empty());
         self.groups.fill_with(Group::default);
         self.bytes = 0;
+        self.early = 0;
         self.turn = 0;
     }
 
@@ -97,6 +107,7 @@ impl Copied {
         self.turn += 1;
         let Some(group) = self.groups.get_mut(self.turn) else { return };
         for block in std::mem::take(&mut group.early) {
+            self.early -= block.capacity();
             if block.len() >= self.chunk {
                 self.finish();
                 let parts = vec![(self.turn, block.len())];
@@ -116,17 +127,19 @@ impl Copied {
             self.make_room();
         }
         let of = &mut self.groups[group];
-        let out = if in_turn { &mut self.open.bytes } else { block(&mut of.early, self.chunk) };
+        let (out, had) = if in_turn { (&mut self.open.bytes, 0) } else { block(&mut of.early, self.chunk) };
         let before = out.len();
         if !std::mem::replace(&mut of.begun, true) {
             out.push(super::PAGES);
         }
         put_head(page, lines, &mut of.last, out);
         put_lines(lines, content, out);
-        let added = out.len() - before;
+        let (added, taken) = (out.len() - before, out.capacity() - had);
         self.bytes += added;
         if in_turn {
             self.count(added);
+        } else {
+            self.early += taken;
         }
     }
 
@@ -257,6 +270,7 @@ mod tests {
         copied.add(2, 0, 1, &content);
         copied.add(3, 0, 0b111, &content);
         assert!(copied.take().is_none(), "neither has had its turn");
+        assert!((67 + 203..600).contains(&copied.waiting()), "both take memory: {}", copied.waiting());
         copied.add(0, 0, 1, &content);
         copied.add(0, 1, 0b11, &content);
         let first = copied.take().unwrap();
@@ -273,7 +287,7 @@ mod tests {
         assert_eq!((third.parts, third.bytes.len()), (vec![(3, 203)], 203), "as large as a chunk by itself");
         copied.finish();
         assert!(copied.take().is_none());
-        assert_eq!(copied.bytes(), 205 + 133 + 203);
+        assert_eq!((copied.bytes(), copied.waiting()), (205 + 133 + 203, 0));
     }
 
     #[test]

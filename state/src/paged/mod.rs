@@ -461,6 +461,10 @@ impl<K: Key, V: Record + Default> Snapshots for PagedState<K, V> {
         }
     }
 
+    fn kept_early(&self) -> usize {
+        table!(self.pages.kept_early())
+    }
+
     fn take_chunk(&mut self) -> Option<Chunk> {
         if self.freeze == Freeze::Idle {
             return None;

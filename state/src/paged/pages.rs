@@ -323,6 +323,11 @@ impl Pages {
         (bytes(if self.draining { self.passed } else { self.segments.len() }), bytes(self.segments.len()))
     }
 
+    /// Bytes of memory that copies of lines take which changed before their turn.
+    pub fn kept_early(&self) -> usize {
+        self.copied.waiting()
+    }
+
     /// What was copied since the freeze and is not to be taken otherwise: for each group with changes its index and bytes.
     pub fn take_image(&mut self) -> impl Iterator<Item = (usize, Vec<u8>)> + use<> {
         let groups = self.copied.take_groups();

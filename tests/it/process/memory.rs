@@ -71,7 +71,7 @@ fn be_03_state_of_three_times_the_memory_of_the_process() {
 }
 
 /// BE-03: with checkpoints, one of which has all of the state, and a start from one. A snapshot on its way to the disk is some
-/// chunks, and a copy of what was changed before its turn: records come no faster than those are written.
+/// chunks, and a copy of what was changed before its turn, of which there is a bound: records wait for the disk.
 #[test]
 fn be_03_checkpoints_of_state_of_three_times_the_memory_of_the_process() {
     let limit = 64 << 10;

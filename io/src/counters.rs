@@ -1,5 +1,9 @@
 //! What a subtask counts: written by its own thread alone, read by anyone.
 
+mod time;
+
+pub use time::{BarrierTimes, Doing, Spent, TimeSpent};
+
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A counter with one writer.
@@ -40,6 +44,10 @@ pub struct Counters {
     pub records_rejected: Counter,
     /// Keyed state that this attempt begins with, and how much of it is there by now.
     pub restore: Restore,
+    /// Where the subtask's time goes.
+    pub time: TimeSpent,
+    /// The newest barrier.
+    pub barrier: BarrierTimes,
 }
 
 /// How far the keyed state of a subtask is restored (MS-083). What is done is all there is once the subtask runs.

@@ -74,7 +74,8 @@ impl Program<'_> {
         match cli.verb {
             Verb::Jobs => self.list_jobs()?,
             Verb::List(options) => verbs::list(&home, options.json, now_ms())?,
-            Verb::Checkpoints(options) => verbs::checkpoints(&home, &options.job, options.json)?,
+            Verb::Checkpoints(options) => verbs::checkpoints(&home, &options)?,
+            Verb::Metrics(options) => verbs::metrics(&home, &options)?,
             Verb::Checkpoint(options) => verbs::checkpoint(&home, &options.job, options.full)?,
             Verb::Stop(options) => verbs::stop(&home, &options.job)?,
             Verb::Cancel(options) => verbs::cancel(&home, &options.job)?,

@@ -47,8 +47,10 @@ pub enum Verb {
     Jobs,
     /// List the running jobs of this machine.
     List(List),
-    /// Show the checkpoints of a running job, the newest first.
+    /// Show the checkpoints of a running job, the newest first, and what is wrong with them, if anything.
     Checkpoints(Checkpoints),
+    /// Show the figures of a running job and its subtasks.
+    Metrics(Metrics),
     /// Take a checkpoint of a running job now, wait for it, print its path.
     Checkpoint(Checkpoint),
     /// Stop a running job for good: take a final checkpoint, commit it, keep it, print its path.
@@ -119,9 +121,29 @@ pub struct List {
 pub struct Checkpoints {
     /// Id, unambiguous beginning of an id, or name of a running job.
     pub job: String,
+    /// Show this checkpoint in detail: what each task and subtask has to do with it.
+    #[arg(long, value_name = "N", conflicts_with = "summary")]
+    pub id: Option<u64>,
+    /// Show what they have in common, the latest of each kind, the settings in force, and what is wrong.
+    #[arg(long)]
+    pub summary: bool,
     /// One JSON object, to stdout.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Options of `metrics`.
+#[derive(Args, Debug, PartialEq)]
+pub struct Metrics {
+    /// Id, unambiguous beginning of an id, or name of a running job.
+    pub job: String,
+    /// One JSON object, to stdout.
+    #[arg(long)]
+    pub json: bool,
+    /// In the text format of Prometheus.
+    #[cfg(feature = "prometheus")]
+    #[arg(long, conflicts_with = "json")]
+    pub prometheus: bool,
 }
 
 /// Options of `checkpoint`.
@@ -271,7 +293,7 @@ mod tests {
     #[test]
     fn help_lists_only_what_works() {
         let Said::Text(help) = said(&Cli::try_parse_from(["m", "--help"]).unwrap_err(), "") else { panic!() };
-        for verb in ["run", "jobs", "list", "checkpoints", "checkpoint", "stop", "cancel"] {
+        for verb in ["run", "jobs", "list", "checkpoints", "metrics", "checkpoint", "stop", "cancel"] {
             assert!(help.lines().any(|line| line.trim_start().starts_with(verb)), "{verb}: {help}");
         }
         for later in ["savepoint", "state", "diff"] {

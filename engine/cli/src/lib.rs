@@ -19,9 +19,12 @@ mod jobs;
 mod launch;
 mod log;
 mod progress;
+#[cfg(feature = "prometheus")]
+mod prometheus;
 mod resolve;
 mod run;
 mod say;
+mod shown;
 mod signals;
 mod split;
 mod steer;

@@ -1,17 +1,15 @@
 //! A running job as its control socket and its supervisor see it.
 
 use crate::control::Control;
-use crate::control::protocol::{
-    Counts, Entry, Fault, History, LastCheckpoint, Reply, Request, Restored, Status,
-};
+use crate::control::protocol::{Fault, LastCheckpoint, Reply, Request, Status};
+use crate::control::report::Details;
 use crate::progress::Seen;
+use crate::shown::{Named, text};
 use crate::supervise::{Event, Watched};
-use millstream::checkpoint::{CheckpointKind, CheckpointRecord, CheckpointStatus};
-use millstream::{JobControl, JobState, Metrics};
-use std::path::{Path, PathBuf};
+use millstream::{JobControl, JobState};
+use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
 
 /// A running job.
 pub(crate) struct Steered {
@@ -65,7 +63,12 @@ impl Control for Steered {
     fn answer(&self, request: Request) -> Reply {
         let done = match request {
             Request::Status => return Reply::Status(self.status()),
-            Request::Checkpoints => return Reply::History(self.history(&self.control.metrics())),
+            Request::Checkpoints => return Reply::History(self.named().history(&self.control.metrics())),
+            Request::Overview => {
+                return Reply::Overview(Box::new(self.named().overview(&self.control.metrics())));
+            }
+            Request::Metrics => return Reply::Figures(self.named().figures(&self.control.metrics())),
+            Request::Details { id } => self.details(id).map(|details| Reply::Details(Box::new(details))),
             Request::Checkpoint { full } => self.checkpoint(full).map(Reply::Path),
             Request::Stop => self.stop().map(Reply::Path),
             Request::Cancel => self.cancel().map(|()| Reply::Done),
@@ -121,69 +124,17 @@ impl Steered {
         self.end.wait()
     }
 
-    fn history(&self, metrics: &Metrics) -> History {
-        let statistics = &metrics.checkpoints;
-        let counts = statistics.counts();
-        History {
-            job_id: self.job_id.clone(),
-            name: self.control.name().to_owned(),
-            counts: Counts {
-                total: counts.total,
-                in_progress: counts.in_progress,
-                completed: counts.completed,
-                failed: counts.failed,
-                restored: counts.restored,
-            },
-            restored: statistics.restored().map(|(id, moment)| Restored {
-                id: id.0,
-                path: self.restored_path(id.0, metrics),
-                ms: self.start_ms + ms(moment),
-            }),
-            history: statistics.history().map(|record| self.entry(record)).collect(),
-        }
+    fn named(&self) -> Named<'_> {
+        Named { job_id: &self.job_id, name: self.control.name(), checkpoints: &self.checkpoints }
     }
 
-    fn entry(&self, record: &CheckpointRecord) -> Entry {
-        let (status, failure) = match &record.status {
-            CheckpointStatus::InProgress => ("IN_PROGRESS", None),
-            CheckpointStatus::Completed => ("COMPLETED", None),
-            CheckpointStatus::Failed(failure) => ("FAILED", Some(failure.to_string())),
-        };
-        let kind = match record.kind {
-            CheckpointKind::Checkpoint => "CHECKPOINT",
-            CheckpointKind::FullCheckpoint => "FULL_CHECKPOINT",
-        };
-        Entry {
-            id: record.id.0,
-            kind: kind.to_owned(),
-            status: status.to_owned(),
-            unaligned: false,
-            trigger_ms: self.start_ms + ms(record.triggered),
-            duration_ms: ms(record.duration),
-            checkpointed_bytes: record.metrics.bytes,
-            full_bytes: record.metrics.full_bytes,
-            processed_bytes: record.metrics.processed_bytes,
-            persisted_bytes: record.metrics.persisted_bytes,
-            alignment_ms: ms(record.metrics.alignment),
-            start_delay_ms: ms(record.metrics.start_delay),
-            path: (record.status == CheckpointStatus::Completed).then(|| self.path(record.id.0)),
-            failure,
-        }
-    }
-
-    /// The directory of the checkpoint that the present attempt has gone on from: one that this process has completed, or
-    /// what it began with, which may be anywhere.
-    fn restored_path(&self, id: u64, metrics: &Metrics) -> String {
-        let own = metrics.checkpoints.history().any(|record| record.id.0 == id);
-        match &metrics.restored_from {
-            Some(began) if !own => text(began),
-            _ => self.path(id),
-        }
-    }
-
-    /// The directory of one of the job's checkpoints.
-    fn path(&self, id: u64) -> String {
-        text(&self.checkpoints.join(&self.job_id).join(format!("chk-{id}")))
+    fn details(&self, id: u64) -> Result<Details, Fault> {
+        self.named().details(&self.control.metrics(), id).ok_or_else(|| Fault {
+            what: "show checkpoint".to_owned(),
+            at: format!("checkpoint {id} of job {}", self.control.name()),
+            cause: "not among those that are remembered".to_owned(),
+            hint: Some("web.checkpoints.history says how many are".to_owned()),
+        })
     }
 }
 
@@ -231,14 +182,6 @@ pub(crate) fn fault(error: &millstream::Error) -> Fault {
         cause: error.cause().to_string(),
         hint: error.hint().map(ToOwned::to_owned),
     }
-}
-
-fn ms(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ mod validate;
 
 pub(crate) use edge::{Edge, Link};
 pub(crate) use hooks::{OfSink, OfSource, SinkHooks, SourceHooks};
-pub(crate) use plan::Plan;
+pub(crate) use plan::{Plan, PlannedTask};
 
 use crate::error::{Error, drop_quietly};
 use crate::task::{BuildContext, EdgeIndex, OperatorIndex, Subtask};

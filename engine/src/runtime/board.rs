@@ -1,11 +1,20 @@
 //! Where a running job can be looked at, without asking its supervisor.
 
+use super::availability::Availability;
+use super::described::TaskDescription;
+use super::metrics::{Metrics, SubtaskMetrics};
+use super::rates::Rates;
 use super::summary::CheckpointInfo;
-use super::tally::{RestoreProgress, Tally};
+use super::tally::Tally;
 use crate::checkpoint::CheckpointStatistics;
+use crate::config::Settings;
+use millstream_io::clock::{Clock, Moment};
+use millstream_io::counters::Counters;
+use millstream_state::metadata::LineCounters;
 use parking_lot::Mutex;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Where a job is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -43,38 +52,19 @@ impl fmt::Display for JobState {
     }
 }
 
-/// What a job has done up to now.
-#[derive(Clone, Debug)]
-pub struct Metrics {
-    /// Where it is.
-    pub state: JobState,
-    /// Records read, over the line.
-    pub records_in: u64,
-    /// Records committed by sinks, over the line.
-    pub records_out: u64,
-    /// Records that came too late.
-    pub records_late: u64,
-    /// Records that could not be used.
-    pub records_rejected: u64,
-    /// Records that this process read again after a failure.
-    pub records_replayed: u64,
-    /// Restarts in this process.
-    pub restarts: u64,
-    /// The newest completed checkpoint.
-    pub last_checkpoint: Option<CheckpointInfo>,
-    /// What this process's first attempt went on from.
-    pub restored_from: Option<PathBuf>,
-    /// How far each subtask of the present attempt has restored its keyed state.
-    pub restoring: Vec<RestoreProgress>,
-    /// Checkpoints of this process: counts, and the recent ones.
-    pub checkpoints: CheckpointStatistics,
-}
-
 /// The shared state behind [`Metrics`]: written by the supervisor, read by anyone.
-pub(crate) struct Board(Mutex<Posted>);
+pub(crate) struct Board {
+    clock: Arc<dyn Clock>,
+    began: (Moment, u64),
+    tasks: Arc<[TaskDescription]>,
+    settings: Arc<Settings>,
+    posted: Mutex<Posted>,
+}
 
 pub(crate) struct Posted {
     pub state: JobState,
+    availability: Availability,
+    rates: Rates,
     pub tally: Tally,
     pub restarts: u64,
     pub last_checkpoint: Option<CheckpointInfo>,
@@ -83,37 +73,73 @@ pub(crate) struct Posted {
 }
 
 impl Board {
-    /// Remembers so many checkpoints.
-    pub(crate) fn new(history: usize) -> Self {
-        Self(Mutex::new(Posted {
+    /// Of a job with these tasks and settings that is about to start.
+    pub(crate) fn new(clock: Arc<dyn Clock>, tasks: Vec<TaskDescription>, settings: &Settings) -> Self {
+        let history = settings.checkpointing.history as usize;
+        let settings = Settings { checkpointing: settings.checkpointing.effective(), ..settings.clone() };
+        let posted = Posted {
             state: JobState::Starting,
+            availability: Availability::default(),
+            rates: Rates::default(),
             tally: Tally::default(),
             restarts: 0,
             last_checkpoint: None,
             restored_from: None,
             checkpoints: CheckpointStatistics::new(history),
-        }))
+        };
+        let began = (clock.now(), clock.wall_ms());
+        Self { clock, began, tasks: tasks.into(), settings: Arc::new(settings), posted: Mutex::new(posted) }
     }
 
     pub(crate) fn post(&self, change: impl FnOnce(&mut Posted)) {
-        change(&mut self.0.lock());
+        change(&mut self.posted.lock());
+    }
+
+    /// The job is in this state from now on.
+    pub(crate) fn enter(&self, state: JobState) {
+        let now = self.clock.now();
+        self.post(|posted| {
+            posted.state = state;
+            posted.availability.enter(state, now);
+        });
+    }
+
+    /// An attempt has begun that goes on from `base` and counts here.
+    pub(crate) fn begin(&self, base: LineCounters, counters: Vec<Arc<Counters>>) {
+        let now = self.clock.now();
+        self.post(|posted| {
+            posted.tally.begin(base, counters);
+            posted.rates.begin(now);
+        });
     }
 
     pub(crate) fn metrics(&self) -> Metrics {
-        let posted = self.0.lock();
-        let now = posted.tally.counted();
+        let mut posted = self.posted.lock();
+        let at = self.clock.now();
+        let counted = posted.tally.counted();
+        let spent = posted.tally.subtasks().iter().map(|counters| counters.time.until(at)).collect();
+        let shares = posted.rates.look(at, spent);
+        let subtasks = posted.tally.subtasks().iter().enumerate().zip(shares);
         Metrics {
             state: posted.state,
-            records_in: now.records_in,
-            records_out: now.records_out,
-            records_late: now.records_late,
-            records_rejected: now.records_rejected,
+            records_in: counted.records_in,
+            records_out: counted.records_out,
+            records_late: counted.records_late,
+            records_rejected: counted.records_rejected,
             records_replayed: posted.tally.replayed(),
             restarts: posted.restarts,
             last_checkpoint: posted.last_checkpoint.clone(),
             restored_from: posted.restored_from.clone(),
             restoring: posted.tally.restoring(),
             checkpoints: posted.checkpoints.clone(),
+            at,
+            began: self.began,
+            uptime: posted.availability.uptime(at),
+            downtime: posted.availability.downtime(at),
+            restarting_time: posted.availability.restarting(),
+            tasks: self.tasks.clone(),
+            subtasks: subtasks.map(|(subtask, share)| SubtaskMetrics::of(subtask, share, at)).collect(),
+            settings: self.settings.clone(),
         }
     }
 }

@@ -60,7 +60,7 @@ impl Supervisor {
             self.note_restored(restored);
         }
         let (base, counters) = (self.base, attempt.counters.clone());
-        self.parts.board.post(|posted| posted.tally.begin(base, counters));
+        self.parts.board.begin(base, counters);
         self.attempt = Some(attempt);
         self.failure = None;
         Ok(())

@@ -61,7 +61,7 @@ impl Cell {
         let Some(subtask) = &mut self.subtask else { return Stepped::Gone };
         match caught(|| subtask.step()) {
             Ok(Ok(Progress::Worked)) => Stepped::Worked,
-            Ok(Ok(Progress::Idle(due))) => Stepped::Idle(due),
+            Ok(Ok(Progress::Idle(due) | Progress::Blocked(due))) => Stepped::Idle(due),
             Ok(Ok(Progress::Finished)) => Stepped::Gone,
             Ok(Err(error)) => {
                 self.reporter.report(Report::Failed(error));

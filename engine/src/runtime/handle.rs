@@ -1,6 +1,7 @@
 //! A running job in the hands of its user.
 
-use super::board::{Board, Metrics};
+use super::board::Board;
+use super::metrics::Metrics;
 use super::summary::{CheckpointInfo, Summary};
 use crate::checkpoint::CheckpointFailure;
 use crate::error::Error;

@@ -2,6 +2,7 @@
 
 use super::attempt::Shared;
 use super::board::Board;
+use super::described::TaskDescription;
 use super::driver::Driver;
 use super::ending::BeforeEnd;
 use super::handle::JobControl;
@@ -138,7 +139,8 @@ pub(crate) fn launch(
         coordinator.end_with_a_checkpoint();
         coordinator.continue_from(store.lock().next_id());
     }
-    let board = Arc::new(Board::new(config.checkpointing.history as usize));
+    let tasks = TaskDescription::of(&plan);
+    let board = Arc::new(Board::new(shared.clock.clone(), tasks, config.settings()));
     let control = JobControl::new(sender, board.clone(), name.into());
     let mut supervisor = Supervisor::new(SupervisorParts {
         name: name.to_owned(),

@@ -257,7 +257,7 @@ impl Supervisor {
 
     pub(super) fn enter(&mut self, state: JobState) {
         self.state = state;
-        self.parts.board.post(|posted| posted.state = state);
+        self.parts.board.enter(state);
     }
 
     pub(super) fn checkpoint_path(&self, id: CheckpointId) -> PathBuf {

@@ -97,6 +97,11 @@ impl Tally {
         self.counters.clear();
     }
 
+    /// The present attempt's counters, by subtask.
+    pub(crate) fn subtasks(&self) -> &[Arc<Counters>] {
+        &self.counters
+    }
+
     /// What the line has counted up to now.
     pub(crate) fn counted(&self) -> LineCounters {
         let now = self.now();

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::operator::{Control, Drained, Draining, Signal, SnapshotParts};
 use crossbeam_channel::Receiver;
 use millstream_io::clock::{Clock, Moment};
+use millstream_io::counters::{Counters, Doing};
 use millstream_io::id::CheckpointId;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,6 +65,8 @@ pub(crate) struct Core {
     passed: Option<CheckpointId>,
     tick_due: Option<Moment>,
     flushed: Moment,
+    /// What time goes into now.
+    doing: Option<Doing>,
 }
 
 impl Core {
@@ -93,7 +96,31 @@ impl Core {
             passed: None,
             tick_due: Some(Duration::ZERO),
             flushed: Duration::ZERO,
+            doing: None,
         }
+    }
+
+    /// A step begins. When, where that may matter to [`Core::spend`].
+    pub(crate) fn step_begins(&self) -> Option<Moment> {
+        (self.doing != Some(Doing::Busy)).then(|| self.clock.now())
+    }
+
+    /// A step has been taken, and until the next one time goes into the same. The clock is looked at when that changes.
+    pub(crate) fn spend(&mut self, progress: Progress, begun: Option<Moment>) {
+        let doing = match progress {
+            Progress::Worked | Progress::Finished => Doing::Busy,
+            Progress::Idle(_) => Doing::Idle,
+            Progress::Blocked(_) => Doing::BackPressured,
+        };
+        if self.doing != Some(doing) {
+            self.doing = Some(doing);
+            self.counters().time.begin(doing, begun.unwrap_or_else(|| self.clock.now()));
+        }
+    }
+
+    /// What the subtask counts.
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.writer.counters
     }
 
     /// What a step looks at while it lasts.
@@ -136,6 +163,7 @@ impl Core {
             return Ok(());
         }
         self.passed = Some(barrier.id);
+        self.counters().barrier.complete(metrics.start_delay, metrics.alignment);
         // A barrier that arrives during a drain finishes the drain first (ruling 13).
         while self.pending.is_some() {
             self.drain(self.pace.most(), chain)?;

@@ -98,13 +98,16 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
     fn align(&mut self, alignment: Alignment) -> Result<(), Error> {
         for aborted in alignment.aborted {
             self.aligning = None;
+            self.core.counters().barrier.given_up();
             self.intake.signal(&mut Signal::Cancel(aborted.id))?;
             if let Some(reason) = aborted.decline {
                 self.core.decline(aborted.id, reason);
             }
         }
         if alignment.begun.is_some() {
-            self.aligning = Some(Aligning { begun: self.core.clock.now(), held: 0, processed: 0 });
+            let begun = self.core.clock.now();
+            self.core.counters().barrier.begun(begun);
+            self.aligning = Some(Aligning { begun, held: 0, processed: 0 });
         }
         if let Some(barrier) = alignment.complete {
             let mut metrics = AckMetrics::default();
@@ -243,6 +246,15 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
 
 impl<T: Record, I: Intake<T>> Subtask for InputTask<T, I> {
     fn step(&mut self) -> Result<Progress, Error> {
+        let begun = self.core.step_begins();
+        let progress = self.advance()?;
+        self.core.spend(progress, begun);
+        Ok(progress)
+    }
+}
+
+impl<T: Record, I: Intake<T>> InputTask<T, I> {
+    fn advance(&mut self) -> Result<Progress, Error> {
         if self.core.phase == Phase::Opening {
             self.open()?;
             return Ok(Progress::Worked);
@@ -257,7 +269,7 @@ impl<T: Record, I: Intake<T>> Subtask for InputTask<T, I> {
         };
         if !self.intake.ready() {
             let drained = self.core.drain_much(&mut self.intake)?;
-            return Ok(if messages || drained { Progress::Worked } else { Progress::Idle(due) });
+            return Ok(if messages || drained { Progress::Worked } else { Progress::Blocked(due) });
         }
         match self.core.phase {
             Phase::Closed => Ok(Progress::Finished),

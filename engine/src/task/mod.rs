@@ -50,6 +50,8 @@ pub enum Progress {
     Worked,
     /// Nothing: call again when woken, or at this moment at the latest.
     Idle(Option<Moment>),
+    /// Nothing, for want of room below: call again when woken, or at this moment at the latest.
+    Blocked(Option<Moment>),
     /// The subtask is over.
     Finished,
 }

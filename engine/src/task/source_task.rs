@@ -114,20 +114,29 @@ impl<S: Source, P: Stage<S::Out>> SourceTask<S, P> {
 
 impl<S: Source, P: Stage<S::Out>> Subtask for SourceTask<S, P> {
     fn step(&mut self) -> Result<Progress, Error> {
+        let begun = self.core.step_begins();
+        let progress = self.advance()?;
+        self.core.spend(progress, begun);
+        Ok(progress)
+    }
+}
+
+impl<S: Source, P: Stage<S::Out>> SourceTask<S, P> {
+    fn advance(&mut self) -> Result<Progress, Error> {
         match self.core.phase {
             Phase::Opening => {
                 self.open()?;
                 return Ok(Progress::Worked);
             }
             Phase::Closed => {
-                return Ok(if self.head.ready() { Progress::Finished } else { Progress::Idle(None) });
+                return Ok(if self.head.ready() { Progress::Finished } else { Progress::Blocked(None) });
             }
             _ => {}
         }
         let messages = self.messages()?;
         if !self.head.ready() {
             let drained = self.core.drain_much(&mut self.head)?;
-            return Ok(if messages || drained { Progress::Worked } else { Progress::Idle(None) });
+            return Ok(if messages || drained { Progress::Worked } else { Progress::Blocked(None) });
         }
         if self.core.phase == Phase::Running {
             let now = self.core.clock.now();

@@ -15,6 +15,7 @@ mod held;
 mod jobs;
 mod lifecycle;
 mod local;
+mod metrics;
 mod modes;
 mod on_end;
 mod parts;

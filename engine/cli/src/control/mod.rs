@@ -3,6 +3,7 @@
 mod claim;
 mod client;
 pub mod protocol;
+pub mod report;
 mod server;
 
 pub use claim::Claim;

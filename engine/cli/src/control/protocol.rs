@@ -2,6 +2,7 @@
 //!
 //! The types that `list --json` and `checkpoints --json` print are the ones that travel.
 
+use super::report::{Details, Figures, Overview};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read, Write};
@@ -21,6 +22,15 @@ pub enum Request {
     Status,
     /// Its checkpoints.
     Checkpoints,
+    /// One checkpoint in detail.
+    Details {
+        /// Its number.
+        id: u64,
+    },
+    /// All its checkpoints together.
+    Overview,
+    /// Its figures.
+    Metrics,
     /// Take a checkpoint now; answered when it has completed or failed.
     Checkpoint {
         /// Write the whole state.
@@ -40,6 +50,12 @@ pub enum Reply {
     Status(Status),
     /// To [`Request::Checkpoints`].
     History(History),
+    /// To [`Request::Details`].
+    Details(Box<Details>),
+    /// To [`Request::Overview`].
+    Overview(Box<Overview>),
+    /// To [`Request::Metrics`].
+    Figures(Figures),
     /// To [`Request::Checkpoint`] and [`Request::Stop`]: the path of the checkpoint.
     Path(String),
     /// To [`Request::Cancel`].

@@ -1,10 +1,16 @@
 //! The verbs that look at running jobs and steer them. stdout carries what was asked for, and nothing else.
 
-use crate::control::protocol::{History, Reply, Request};
+mod checkpoints;
+mod metrics;
+
+pub use checkpoints::checkpoints;
+pub use metrics::metrics;
+
+use crate::control::protocol::{Reply, Request};
 use crate::control::{Running, ask, find, running};
 use crate::failure::Failure;
 use crate::home::Home;
-use crate::table::{bytes, duration, moment, table};
+use crate::table::{duration, table};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -30,51 +36,6 @@ pub fn list(home: &Home, json: bool, now_ms: u64) -> Result<(), Failure> {
     };
     let head = ["JOB ID", "NAME", "STATE", "UPTIME", "LAST CHECKPOINT"];
     print(&table(&head, &jobs.iter().map(row).collect::<Vec<_>>()))
-}
-
-/// `checkpoints`: the history of a job.
-///
-/// # Errors
-/// The job cannot be found or asked.
-pub fn checkpoints(home: &Home, job: &str, json: bool) -> Result<(), Failure> {
-    let job = find(home, job)?;
-    match ask(&job, "show checkpoints", &Request::Checkpoints)? {
-        Reply::History(history) if json => print_json(&history),
-        Reply::History(history) => print(&history_table(&history)),
-        other => Err(unexpected(&job, &other)),
-    }
-}
-
-fn history_table(history: &History) -> String {
-    let rows: Vec<Vec<String>> = history
-        .history
-        .iter()
-        .map(|entry| {
-            vec![
-                entry.id.to_string(),
-                entry.kind.clone(),
-                entry.status.clone(),
-                moment(entry.trigger_ms),
-                duration(entry.duration_ms),
-                bytes(entry.checkpointed_bytes),
-                bytes(entry.full_bytes),
-                duration(entry.alignment_ms),
-                entry.failure.clone().or(entry.path.clone()).unwrap_or_else(|| "-".to_owned()),
-            ]
-        })
-        .collect();
-    let head = [
-        "ID",
-        "KIND",
-        "STATUS",
-        "TRIGGERED (UTC)",
-        "DURATION",
-        "SIZE",
-        "FULL SIZE",
-        "ALIGNMENT",
-        "PATH OR FAILURE",
-    ];
-    table(&head, &rows)
 }
 
 /// `checkpoint`: takes one now and prints its path.

@@ -13,7 +13,7 @@ fn help_lists_the_verbs_that_work_and_no_others() {
         .take_while(|line| !line.is_empty())
         .filter_map(|line| line.split_whitespace().next())
         .collect();
-    assert_eq!(verbs, ["run", "jobs", "list", "checkpoints", "checkpoint", "stop", "cancel"]);
+    assert_eq!(verbs, ["run", "jobs", "list", "checkpoints", "metrics", "checkpoint", "stop", "cancel"]);
     assert_eq!(ran.stderr, "");
 }
 

@@ -6,6 +6,7 @@ mod config;
 mod control;
 mod help;
 mod jobs;
+mod looking;
 mod own_job;
 mod signals;
 mod support;

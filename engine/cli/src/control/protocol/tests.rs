@@ -29,6 +29,9 @@ fn every_message_is_one_line_and_comes_back_as_it_was() {
     let requests = [
         Request::Status,
         Request::Checkpoints,
+        Request::Details { id: 7 },
+        Request::Overview,
+        Request::Metrics,
         Request::Checkpoint { full: true },
         Request::Stop,
         Request::Cancel,

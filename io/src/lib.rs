@@ -19,6 +19,7 @@ pub mod scratch;
 pub mod segment;
 pub mod sink;
 pub mod source;
+pub mod spill;
 pub mod storage;
 mod sync;
 pub mod waker;

@@ -21,10 +21,12 @@
 //! - where rows differ, the last `8 * rows` bytes are their slots, and `used + 8 * rows <= capacity`.
 #![expect(unsafe_code, reason = "the segment is one of the places that the architecture names")]
 
+mod spilled;
 #[cfg(test)]
 mod tests;
 mod writer;
 
+pub use spilled::Spilled;
 pub use writer::Writer;
 
 use crate::record::trusted::{Trust, Wire};

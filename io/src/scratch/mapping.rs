@@ -1,7 +1,8 @@
 //! Addresses that are reserved at once, and what is put there piece by piece, in order.
 //!
 //! Of every range there is one [`Used`], which has the addresses that are in use, and one [`Unused`], which has all others:
-//! both may be in different threads, and nobody else has any.
+//! both may be in different threads, and nobody else has any. What is in use may be split: each part has its addresses for
+//! itself.
 #![expect(unsafe_code, reason = "what stands at an address is beyond the compiler, ruling 17")]
 
 use crate::prefetch::HUGE_PAGE;
@@ -62,7 +63,7 @@ impl Drop for Addresses {
     }
 }
 
-/// The beginning of a range, which can be read and written.
+/// The beginning of a range, or a part of it, which can be read and written.
 #[derive(Debug)]
 pub(super) struct Used {
     start: NonNull<u8>,
@@ -84,6 +85,29 @@ impl Used {
         assert!(Arc::ptr_eq(&self.addresses, &unused.addresses) && self.len == unused.from);
         self.len = unused.at;
         unused.from = unused.at;
+    }
+
+    /// Gives its first bytes away.
+    ///
+    /// # Panics
+    /// When there are not as many.
+    pub fn split_front(&mut self, bytes: usize) -> Self {
+        assert!(bytes <= self.len);
+        let front = Self { start: self.start, len: bytes, addresses: self.addresses.clone() };
+        // SAFETY: within what it has, as was just seen.
+        self.start = unsafe { self.start.add(bytes) };
+        self.len -= bytes;
+        front
+    }
+
+    /// Has all from the beginning of the range to its own end again, once nobody else has any of it: neither a part nor
+    /// what is behind. Else nothing changes.
+    pub fn take_back(&mut self) -> bool {
+        let Some(addresses) = Arc::get_mut(&mut self.addresses) else { return false };
+        let before = self.start.as_ptr() as usize - addresses.start.as_ptr() as usize;
+        self.start = addresses.start;
+        self.len += before;
+        true
     }
 }
 
@@ -165,14 +189,15 @@ impl Unused {
         Ok(Fresh { addresses: self.addresses.clone(), from, to: self.at })
     }
 
-    /// Puts the first bytes of a file there, which has as many, and is nobody else's.
+    /// Puts the first bytes of a file there, which has as many, and is nobody else's. `order` is in what order it will be
+    /// read.
     ///
     /// # Errors
     /// The system does not do it. Nothing more can be put there then.
     ///
     /// # Panics
     /// When there are not as many bytes left.
-    pub fn add_file(&mut self, bytes: usize, file: &File) -> io::Result<()> {
+    pub fn add_file(&mut self, bytes: usize, file: &File, order: Advice) -> io::Result<()> {
         let next = self.next(bytes);
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         let flags = MapFlags::SHARED | MapFlags::FIXED;
@@ -185,8 +210,8 @@ impl Unused {
             self.end = self.at;
             return Err(error.into());
         }
-        // SAFETY: as above. It is a hint: keys have no order, and what is beside a page is not read next.
-        let _ = unsafe { rustix::mm::madvise(next, bytes, Advice::Random) };
+        // SAFETY: as above. It is a hint: whether what is beside a page is read next.
+        let _ = unsafe { rustix::mm::madvise(next, bytes, order) };
         self.at += bytes;
         Ok(())
     }
@@ -240,7 +265,7 @@ mod tests {
         used.fill(1);
         let mut file = tempfile::tempfile().unwrap();
         file.set_len(2 * PIECE as u64).unwrap();
-        unused.add_file(2 * PIECE, &file).unwrap();
+        unused.add_file(2 * PIECE, &file, Advice::Random).unwrap();
         unused.add_memory(PIECE, true).unwrap().populate();
         used.take(&mut unused);
         assert_eq!((used.as_ptr(), used.len(), unused.left()), (start, 4 * PIECE, 0));
@@ -260,10 +285,42 @@ mod tests {
         used.take(&mut unused);
         used.fill(1);
         let (pipe, _other_end) = std::io::pipe().unwrap();
-        assert!(unused.add_file(PIECE, &File::from(std::os::fd::OwnedFd::from(pipe))).is_err());
+        let pipe = File::from(std::os::fd::OwnedFd::from(pipe));
+        assert!(unused.add_file(PIECE, &pipe, Advice::Random).is_err());
         assert_eq!(unused.left(), 0);
         used.take(&mut unused);
         assert_eq!(used[..], [1; PIECE]);
+    }
+
+    #[test]
+    fn parts_are_apart_and_come_back_when_all_of_them_and_the_rest_are_gone() {
+        let (mut used, mut unused) = reserve(2 * PIECE).unwrap();
+        unused.add_memory(PIECE, false).unwrap();
+        used.take(&mut unused);
+        let start = used.as_ptr();
+        let (mut one, mut two) = (used.split_front(64), used.split_front(100));
+        assert_eq!((one.len(), two.len(), used.len()), (64, 100, PIECE - 164));
+        one.fill(1);
+        two.fill(2);
+        used.fill(3);
+        drop(one);
+        assert!(!used.take_back(), "there is another part, and what is behind");
+        assert!(two.iter().all(|byte| *byte == 2));
+        drop(two);
+        assert!(!used.take_back(), "there is what is behind");
+        drop(unused);
+        assert!(used.take_back());
+        assert_eq!((used.as_ptr(), used.len()), (start, PIECE));
+        assert_eq!((used[63], used[64], used[163], used[164], used[PIECE - 1]), (1, 2, 2, 3, 3));
+    }
+
+    #[test]
+    #[should_panic = "bytes <= self.len"]
+    fn more_than_there_is_cannot_be_split_off() {
+        let (mut used, mut unused) = reserve(PIECE).unwrap();
+        unused.add_memory(64, false).unwrap();
+        used.take(&mut unused);
+        used.split_front(65);
     }
 
     #[test]

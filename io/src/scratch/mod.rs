@@ -1,4 +1,5 @@
-//! Memory that need not outlive the process and may be more than the machine has: what state pages are in.
+//! Memory that need not outlive the process and may be more than the machine has: what state pages are in, and records that
+//! are held back.
 //!
 //! A [`Region`] is a range of addresses that grows at its end and never moves. A [`Scratch`] says what each piece of it is:
 //! memory while a budget lasts, and a part of a file beyond that, which the system writes out and reads back as it likes.
@@ -7,15 +8,18 @@
 //!
 //! - `mapping`: addresses, and what is mapped there; all that is `unsafe`;
 //! - `region`: how much is prepared, when, and by whom;
+//! - `block`: a file that is given out in parts;
 //! - `budget`: how much memory all regions have;
 //! - `disk`, `memory`: the machine's memory and files, and an imitation of them.
 
+mod block;
 mod budget;
 mod disk;
 mod mapping;
 mod memory;
 mod region;
 
+pub use block::{Block, Part};
 pub use budget::{Budget, Charge};
 pub use disk::{DiskScratch, machine_memory};
 pub use memory::MemoryScratch;

@@ -4,6 +4,7 @@ use super::mapping::{self, Fresh, Unused, Used};
 use super::{Charge, Room, Scratch, ScratchError, Supply};
 use crate::prefetch::HUGE_PAGE;
 use parking_lot::Mutex;
+use rustix::mm::Advice;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -15,6 +16,9 @@ const MOST: usize = 64 << 20;
 
 /// A piece has this share of what there is before it.
 const SHARE: usize = 8;
+
+/// Keys have no order.
+const ORDER: Advice = Advice::Random;
 
 /// Bytes of the piece behind `at`: first small, then whole huge pages, a share of what there is.
 fn piece(at: usize) -> usize {
@@ -143,7 +147,7 @@ impl Rest {
         match scratch.file(bytes)? {
             Room::Memory => self.add_memory(bytes).map(Some),
             Room::File(file) => {
-                let added = self.unused.add_file(bytes, &file).map(|()| None);
+                let added = self.unused.add_file(bytes, &file, ORDER).map(|()| None);
                 added.map_err(|source| ScratchError::Memory { operation: "mapping of a file", bytes, source })
             }
         }

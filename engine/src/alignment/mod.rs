@@ -157,11 +157,11 @@ impl Aligner {
         out
     }
 
-    /// More is held back than is allowed (D6, ruling 9).
-    pub fn overflow(&mut self, held: u64, limit: u64) -> Alignment {
+    /// No more can be held back (D6, ruling 9).
+    pub fn give_up(&mut self, why: CheckpointFailure) -> Alignment {
         let mut out = Alignment::default();
         if self.mode == CheckpointMode::ExactlyOnce {
-            self.drop_while(|_| true, CheckpointFailure::AlignmentLimit { held, limit }, &mut out);
+            self.drop_while(|_| true, why, &mut out);
         }
         out
     }

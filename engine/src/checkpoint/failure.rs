@@ -82,6 +82,17 @@ pub enum CheckpointFailure {
         /// Bytes allowed.
         limit: u64,
     },
+    /// What was held back during alignment could not be put into a file; nothing of it was lost.
+    #[error(
+        "subtask {subtask} found no room for what is held back during alignment: {cause} \
+         (make room, choose another task.local-dir, or hold more in memory: execution.checkpointing.alignment.memory)"
+    )]
+    Spill {
+        /// The subtask.
+        subtask: SubtaskId,
+        /// The failed operation, its path and cause.
+        cause: String,
+    },
     /// A subtask was not ready, or was closing.
     #[error("subtask {subtask} was closing")]
     TaskClosing {
@@ -119,9 +130,11 @@ impl CheckpointFailure {
     /// Whether it counts as one of the failures in a row that fail the job (CP-19, ruling 9).
     pub fn counts(&self) -> bool {
         match self {
-            Self::TriggerIo { .. } | Self::Snapshot { .. } | Self::Expired { .. } | Self::Store { .. } => {
-                true
-            }
+            Self::TriggerIo { .. }
+            | Self::Snapshot { .. }
+            | Self::Spill { .. }
+            | Self::Expired { .. }
+            | Self::Store { .. } => true,
             Self::Trigger { .. }
             | Self::Sync { .. }
             | Self::Subsumed { .. }

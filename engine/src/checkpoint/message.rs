@@ -69,8 +69,10 @@ pub struct AckMetrics {
     pub full_bytes: u64,
     /// From the first barrier to the last.
     pub alignment: Duration,
-    /// Bytes held back during alignment.
+    /// Bytes held back during alignment, the most at any time.
     pub held_bytes: u64,
+    /// Bytes of what was held back that were written into files.
+    pub spilled_bytes: u64,
     /// Bytes of the segments that were processed between the first barrier and the last.
     pub processed_bytes: u64,
     /// Bytes of channel state saved: 0, since there are no unaligned checkpoints yet.

@@ -126,6 +126,7 @@ impl AckMetrics {
         self.bytes += other.bytes;
         self.full_bytes += other.full_bytes;
         self.held_bytes += other.held_bytes;
+        self.spilled_bytes += other.spilled_bytes;
         self.processed_bytes += other.processed_bytes;
         self.persisted_bytes += other.persisted_bytes;
         self.alignment = self.alignment.max(other.alignment);

@@ -150,8 +150,9 @@ keys! {
         ["execution.checkpointing.checkpoints-after-tasks-finish.enabled"] = checkpointing.after_tasks_finish,
         "Whether checkpoints go on after some subtasks have come to their end.";
     "execution.checkpointing.alignment.memory" = checkpointing.alignment_memory,
-        "What one subtask holds back in memory while it waits for the barriers of its other inputs; a checkpoint that needs more is given up.",
-        "at least 64kb" => |v| *v >= ByteSize::kb(64);
+        "What one subtask holds back in memory while it waits for the barriers of its other inputs. More than that goes into files in `task.local-dir`.";
+    "execution.checkpointing.alignment.max-spill" = checkpointing.alignment_max_spill,
+        "What one subtask holds back in files beyond `execution.checkpointing.alignment.memory`. A checkpoint for which more would have to be held back is given up; that never fails the job. With 0b there are no files.";
     "execution.state-recovery.path" ["execution.savepoint.path"] = recovery.path,
         "Start from this checkpoint: its directory or its `_metadata` file. Option `-s`.";
     "execution.state-recovery.ignore-unclaimed-state" ["execution.savepoint.ignore-unclaimed-state"] = recovery.ignore_unclaimed_state,
@@ -241,7 +242,6 @@ pub(super) static NOT_YET: &[&str] = &[
     "execution.checkpointing.unaligned.",
     "execution.checkpointing.aligned-checkpoint-timeout",
     "execution.checkpointing.alignment-timeout",
-    "execution.checkpointing.alignment.max-spill",
     "execution.checkpointing.savepoint-dir",
     "state.savepoints.dir",
     "execution.checkpointing.create-subdir",

@@ -62,8 +62,10 @@ pub struct Checkpointing {
     pub write_buffer_size: ByteSize,
     /// Whether checkpoints go on after some subtasks have ended (CP-28).
     pub after_tasks_finish: bool,
-    /// Held back in memory while barriers are aligned; beyond it the attempt is given up.
+    /// Held back in memory while barriers are aligned, by each subtask.
     pub alignment_memory: ByteSize,
+    /// Held back in files beyond that; where more would be, the checkpoint is given up (ruling 9).
+    pub alignment_max_spill: ByteSize,
     /// Checkpoints that the history remembers.
     pub history: u32,
 }
@@ -87,6 +89,7 @@ impl Default for Checkpointing {
             write_buffer_size: ByteSize::kb(4),
             after_tasks_finish: true,
             alignment_memory: ByteSize::mb(4),
+            alignment_max_spill: ByteSize::gb(1),
             history: 10,
         }
     }

@@ -179,7 +179,6 @@ fn keys_of_later_work_are_not_taken_for_misspelt() {
         "execution.checkpointing.unaligned.enabled",
         "execution.checkpointing.unaligned",
         "execution.checkpointing.create-subdir",
-        "execution.checkpointing.alignment.max-spill",
     ] {
         assert_eq!(define(&[(name, "true")]).unwrap_err().problem, Problem::NotYet, "{name}");
     }
@@ -285,6 +284,7 @@ fn defaults_are_those_of_the_specification() {
         ("execution.checkpointing.write-buffer-size", "4kb"),
         ("execution.checkpointing.checkpoints-after-tasks-finish", "true"),
         ("execution.checkpointing.alignment.memory", "4mb"),
+        ("execution.checkpointing.alignment.max-spill", "1gb"),
         ("state.backend.type", "hashmap"),
         ("restart-strategy.type", "auto"),
         ("restart-strategy.fixed-delay.attempts", "1"),

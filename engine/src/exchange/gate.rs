@@ -1,10 +1,10 @@
 //! The input side of a subtask: its channels, visited in turn, and what is held back while a barrier is aligned.
 
 use super::Event;
+use super::aside::{Aside, Batch, Next, NoRoom};
 use millstream_io::Record;
-use millstream_io::ring::{Item, Rx};
+use millstream_io::ring::Rx;
 use millstream_io::segment::Segment;
-use std::collections::VecDeque;
 
 /// Items taken off a held channel in one visit at most, so that a visit stays short.
 const HELD_PER_VISIT: usize = 8;
@@ -12,11 +12,13 @@ const HELD_PER_VISIT: usize = 8;
 /// What a gate has to offer.
 pub(crate) enum Input<T: Record> {
     /// Records of a channel.
-    Segment(usize, Segment<T>),
+    Batch(usize, Batch<T>),
     /// An event of a channel.
     Event(usize, Event),
     /// Nothing to process, but held channels were emptied.
     Held,
+    /// What a held channel brought found no room; it stands aside all the same.
+    Full(NoRoom),
     /// Nothing.
     Nothing,
 }
@@ -25,25 +27,23 @@ struct Channel<T: Record> {
     rx: Rx<T, Event>,
     /// An emptied segment, on its way back to the producer.
     spare: Option<Segment<T>>,
-    /// Taken off the ring while the channel was held; older than anything in the ring.
-    aside: VecDeque<Item<T, Event>>,
 }
 
 /// The channels of a subtask.
 ///
 /// A held channel is still emptied, into its queue, so that its sender is never stopped by an alignment. Order in a
-/// channel is kept: what stands aside goes first.
+/// channel is kept: what stands aside is older than anything in the ring, and goes first.
 pub(crate) struct Gate<T: Record> {
     channels: Vec<Channel<T>>,
     next: usize,
-    aside_bytes: usize,
+    aside: Aside<T>,
 }
 
 impl<T: Record> Gate<T> {
-    pub(crate) fn new(rings: Vec<Rx<T, Event>>) -> Self {
-        let channels =
-            rings.into_iter().map(|rx| Channel { rx, spare: None, aside: VecDeque::new() }).collect();
-        Self { channels, next: 0, aside_bytes: 0 }
+    /// A gate for these channels, with a queue for each of them.
+    pub(crate) fn new(rings: Vec<Rx<T, Event>>, aside: Aside<T>) -> Self {
+        let channels = rings.into_iter().map(|rx| Channel { rx, spare: None }).collect();
+        Self { channels, next: 0, aside }
     }
 
     /// Number of channels.
@@ -53,7 +53,12 @@ impl<T: Record> Gate<T> {
 
     /// Bytes that stand aside at the moment.
     pub(crate) fn aside_bytes(&self) -> usize {
-        self.aside_bytes
+        self.aside.bytes()
+    }
+
+    /// Bytes that were written into files since the beginning.
+    pub(crate) fn spilled_bytes(&self) -> u64 {
+        self.aside.written()
     }
 
     /// The next item of a channel that is not held.
@@ -65,11 +70,14 @@ impl<T: Record> Gate<T> {
             let at = self.next;
             self.next = if at + 1 == n { 0 } else { at + 1 };
             if held(at) {
-                moved |= self.set_aside(at);
-            } else if let Some(item) = self.take(at) {
-                return match item {
-                    Item::Segment(segment) => Input::Segment(at, segment),
-                    Item::Event(event) => Input::Event(at, event),
+                match self.set_aside(at) {
+                    Ok(some) => moved |= some,
+                    Err(no_room) => return Input::Full(no_room),
+                }
+            } else if let Some(next) = self.take(at) {
+                return match next {
+                    Next::Batch(batch) => Input::Batch(at, batch),
+                    Next::Event(event) => Input::Event(at, event),
                 };
             }
         }
@@ -77,40 +85,32 @@ impl<T: Record> Gate<T> {
     }
 
     #[inline]
-    fn take(&mut self, at: usize) -> Option<Item<T, Event>> {
+    fn take(&mut self, at: usize) -> Option<Next<T>> {
         let channel = &mut self.channels[at];
-        match channel.aside.pop_front() {
-            Some(item) => {
-                self.aside_bytes -= bytes(&item);
-                Some(item)
-            }
-            None => channel.rx.pop(&mut channel.spare),
+        match self.aside.take(at) {
+            None => channel.rx.pop(&mut channel.spare).map(Next::from),
+            aside => aside,
         }
     }
 
-    fn set_aside(&mut self, at: usize) -> bool {
+    fn set_aside(&mut self, at: usize) -> Result<bool, NoRoom> {
         let channel = &mut self.channels[at];
         let mut moved = false;
         for _ in 0..HELD_PER_VISIT {
             let Some(item) = channel.rx.pop(&mut channel.spare) else { break };
-            self.aside_bytes += bytes(&item);
-            channel.aside.push_back(item);
+            if let Some(emptied) = self.aside.put(at, item)? {
+                channel.spare = Some(emptied);
+            }
             moved = true;
         }
-        moved
+        Ok(moved)
     }
 
-    /// Gives an emptied segment back to the channel's producer.
+    /// Gives the emptied segment of a batch back to the channel's producer.
     #[inline]
-    pub(crate) fn recycle(&mut self, at: usize, segment: Segment<T>) {
-        self.channels[at].spare = Some(segment);
-    }
-}
-
-fn bytes<T: Record>(item: &Item<T, Event>) -> usize {
-    match item {
-        // What it takes of memory, however little is in it.
-        Item::Segment(segment) => segment.capacity(),
-        Item::Event(_) => 0,
+    pub(crate) fn recycle(&mut self, at: usize, batch: Batch<T>) {
+        if let Batch::Memory(segment) = batch {
+            self.channels[at].spare = Some(segment);
+        }
     }
 }

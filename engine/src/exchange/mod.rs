@@ -3,6 +3,7 @@
 //! Upstream an [`Exchange`] stage routes each record into the [`lane`] of its target; downstream a [`gate`] takes the
 //! segments of all channels in turn and aligns barriers. Between them stands one ring for every pair of subtasks.
 
+mod aside;
 mod block;
 mod broadcast;
 mod event;
@@ -12,6 +13,7 @@ mod lane;
 mod route;
 mod stage;
 
+pub(crate) use aside::{Aside, Batch, NoRoom};
 pub(crate) use broadcast::Broadcast;
 pub use event::Event;
 pub(crate) use fork::Fork;

@@ -5,7 +5,6 @@ use super::noted::Noted;
 use super::wake::{Alarm, Turn};
 use super::{KeyedFunction, backends};
 use crate::error::Error;
-use crate::exchange::Gate;
 use crate::operator::{Chain, Collector, Control, Signal, Stage};
 use crate::task::{BuildContext, EdgeIndex, Fault, InputTask, Intake, OperatorIndex, Restored, Subtask};
 use millstream_io::clock::{Clock, Moment};
@@ -57,7 +56,7 @@ where
     fn build<S: Stage<F::Out>>(self, cx: &mut BuildContext<'_>, below: S) -> Result<Box<dyn Subtask>, Error> {
         let id = cx.operator_id(self.operator);
         let states = States::new(&self.declared, cx.width, cx.subtask, backends::maker(cx));
-        let rings = self.inputs.iter().flat_map(|edge| cx.channels::<T>(*edge)).collect();
+        let gate = cx.gate::<T>(&self.inputs);
         let head = FunctionHead {
             id,
             states: states.map_err(|fault| function_failed(id, fault))?,
@@ -72,7 +71,7 @@ where
             below,
             of: PhantomData,
         };
-        Ok(Box::new(InputTask::new(cx.core(), cx.restored(), Gate::new(rings), head)))
+        Ok(Box::new(InputTask::new(cx.core(), cx.restored(), gate, head)))
     }
 }
 

@@ -7,7 +7,6 @@ use super::KeyContext;
 use super::failed::failed;
 use super::noted::Noted;
 use crate::error::Error;
-use crate::exchange::Gate;
 use crate::operator::{Chain, Collector, Control, Signal, Stage};
 use crate::task::{BuildContext, EdgeIndex, Fault, InputTask, Intake, OperatorIndex, Restored, Subtask};
 use millstream_io::counters::Counters;
@@ -128,7 +127,7 @@ where
         state: B,
         below: S,
     ) -> Box<dyn Subtask> {
-        let rings = self.inputs.iter().flat_map(|edge| cx.channels::<T>(*edge)).collect();
+        let gate = cx.gate::<T>(&self.inputs);
         let intake = ProcessHead {
             id: cx.operator_id(self.operator),
             state,
@@ -141,7 +140,7 @@ where
             below,
             of: PhantomData,
         };
-        Box::new(InputTask::new(cx.core(), cx.restored(), Gate::new(rings), intake))
+        Box::new(InputTask::new(cx.core(), cx.restored(), gate, intake))
     }
 }
 

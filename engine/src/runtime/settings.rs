@@ -13,6 +13,7 @@ pub(super) fn task(settings: &Settings, own_backend: Option<OwnBackend>, subtask
     TaskSettings {
         segment_size: settings.exchange.segment_size.as_usize(),
         alignment_memory: settings.checkpointing.alignment_memory.as_usize(),
+        alignment_files: settings.checkpointing.alignment_max_spill.as_usize(),
         buffer_timeout: settings.exchange.buffer_timeout,
         mode: settings.checkpointing.mode,
         backend: backend(settings),

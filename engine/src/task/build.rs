@@ -2,7 +2,7 @@
 
 use super::{Core, Fault, Restored};
 use crate::config::CheckpointMode;
-use crate::exchange::{Event, Lane};
+use crate::exchange::{Aside, Event, Gate, Lane};
 use crate::graph::OwnBackend;
 use millstream_io::Record;
 use millstream_io::clock::Clock;
@@ -33,8 +33,10 @@ pub(crate) struct EdgeIndex(pub(crate) usize);
 pub(crate) struct TaskSettings {
     /// Bytes of a segment.
     pub segment_size: usize,
-    /// Bytes held back while a barrier is aligned, in one subtask.
+    /// Bytes held back in memory while a barrier is aligned, in one subtask.
     pub alignment_memory: usize,
+    /// Bytes held back in files beyond that.
+    pub alignment_files: usize,
     /// Longest time that records wait in a partial segment under a trickle of input.
     pub buffer_timeout: Duration,
     /// Whether barriers are aligned; otherwise every record is processed at least once.
@@ -114,8 +116,16 @@ impl BuildContext<'_> {
         ends.into_iter().map(|tx| Lane::new(tx, self.settings.segment_size)).collect()
     }
 
-    /// The channels of an edge that enters this task.
-    pub(crate) fn channels<T: Record>(&mut self, edge: EdgeIndex) -> Vec<Rx<T, Event>> {
+    /// The gate of this task, for the channels of all edges that enter it.
+    pub(crate) fn gate<T: Record>(&mut self, inputs: &[EdgeIndex]) -> Gate<T> {
+        let rings: Vec<_> = inputs.iter().flat_map(|edge| self.channels::<T>(*edge)).collect();
+        let TaskSettings { alignment_memory, alignment_files, .. } = *self.settings;
+        let scratch = self.supply.scratch.clone();
+        let aside = Aside::new(rings.len(), alignment_memory, alignment_files, scratch);
+        Gate::new(rings, aside)
+    }
+
+    fn channels<T: Record>(&mut self, edge: EdgeIndex) -> Vec<Rx<T, Event>> {
         let ends = self.ends.inputs.remove(&edge).expect("an edge is built for its task");
         *ends.downcast::<Vec<Rx<T, Event>>>().expect("an edge has one record type")
     }

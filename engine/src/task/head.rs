@@ -3,7 +3,6 @@
 use super::{BuildContext, EdgeIndex, InputTask, OperatorIndex, Rows, SourceTask, Subtask};
 use crate::api::{Draft, Stream};
 use crate::error::Error;
-use crate::exchange::Gate;
 use crate::graph::OperatorNode;
 use crate::operator::{Chain, Stage};
 use millstream_io::Record;
@@ -59,7 +58,7 @@ impl<T: Record> Chain for InputChain<T> {
     type Out = T;
 
     fn build<P: Stage<T>>(self, cx: &mut BuildContext<'_>, below: P) -> Result<Box<dyn Subtask>, Error> {
-        let rings = self.inputs.iter().flat_map(|edge| cx.channels::<T>(*edge)).collect();
-        Ok(Box::new(InputTask::new(cx.core(), cx.restored(), Gate::new(rings), Rows(below))))
+        let gate = cx.gate::<T>(&self.inputs);
+        Ok(Box::new(InputTask::new(cx.core(), cx.restored(), gate, Rows(below))))
     }
 }

@@ -4,14 +4,13 @@ use super::core::{Beside, Phase};
 use super::pace::Pace;
 use super::{Core, Intake, Message, Progress, Report, Restored, Subtask};
 use crate::alignment::{Aligner, Alignment};
-use crate::checkpoint::AckMetrics;
+use crate::checkpoint::{AckMetrics, CheckpointFailure};
 use crate::config::CheckpointMode;
 use crate::error::Error;
-use crate::exchange::{Event, Gate, Input};
+use crate::exchange::{Batch, Event, Gate, Input, NoRoom};
 use crate::operator::Signal;
 use millstream_io::Record;
 use millstream_io::clock::Moment;
-use millstream_io::segment::Segment;
 
 /// Of what is left at the end of the input there may be much between two keys, so its pace says little.
 const LOOK: usize = 16;
@@ -23,8 +22,8 @@ pub(crate) struct InputTask<T: Record, I> {
     gate: Gate<T>,
     aligner: Aligner,
     aligning: Option<Aligning>,
-    /// A segment that is half read: its channel, and the next row.
-    open: Option<(usize, Segment<T>, usize)>,
+    /// What is half read: its channel, and the next row.
+    open: Option<(usize, Batch<T>, usize)>,
     ended: Vec<bool>,
     /// The channel that ended last.
     last: usize,
@@ -38,6 +37,8 @@ struct Aligning {
     begun: Moment,
     /// The most bytes that stood aside since.
     held: usize,
+    /// Bytes that had been written into files then.
+    spilled: u64,
     /// Bytes of the segments that were taken since.
     processed: u64,
 }
@@ -107,17 +108,19 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
         if alignment.begun.is_some() {
             let begun = self.core.clock.now();
             self.core.counters().barrier.begun(begun);
-            self.aligning = Some(Aligning { begun, held: 0, processed: 0 });
+            let spilled = self.gate.spilled_bytes();
+            self.aligning = Some(Aligning { begun, held: 0, spilled, processed: 0 });
         }
         if let Some(barrier) = alignment.complete {
             let mut metrics = AckMetrics::default();
-            if let Some(Aligning { begun, held, processed }) = self.aligning.take() {
+            if let Some(Aligning { begun, held, spilled, processed }) = self.aligning.take() {
                 metrics.start_delay = begun.saturating_sub(barrier.timestamp);
                 // At least once nobody waits (CP-22).
                 if self.core.settings.mode == CheckpointMode::ExactlyOnce {
                     metrics.alignment = self.core.clock.now().saturating_sub(begun);
                 }
                 metrics.held_bytes = held as u64;
+                metrics.spilled_bytes = self.gate.spilled_bytes() - spilled;
                 metrics.processed_bytes = processed;
             }
             self.core.barrier(barrier, metrics, &mut self.intake)?;
@@ -176,21 +179,21 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
 
     /// Takes rows of the open segment until it is read, a millisecond has passed, or there is overdraft (ruling 11).
     fn rows(&mut self, now: Moment) -> Result<(), Error> {
-        let Some((channel, segment, mut at)) = self.open.take() else { return Ok(()) };
-        let rows = segment.rows();
+        let Some((channel, batch, mut at)) = self.open.take() else { return Ok(()) };
+        let rows = batch.rows();
         self.pace.begin(now);
         while at < rows {
             let end = rows.min(at + self.pace.portion());
-            let taken = self.intake.take(&segment, at..end);
+            let taken = self.intake.take(&batch, at..end);
             self.core.fault.check()?;
             let over = self.pace.passed(taken, self.core.watch());
             at += taken;
             if at < rows && (over || !self.intake.ready()) {
-                self.open = Some((channel, segment, at));
+                self.open = Some((channel, batch, at));
                 return Ok(());
             }
         }
-        self.gate.recycle(channel, segment);
+        self.gate.recycle(channel, batch);
         Ok(())
     }
 
@@ -202,36 +205,36 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
         }
         let aligner = &self.aligner;
         let input = self.gate.poll(|channel| aligner.is_held(channel));
-        if self.aligning.is_some() {
-            self.held()?;
+        if let Some(aligning) = &mut self.aligning {
+            // Held channels were emptied, whether others had something or not.
+            aligning.held = self.gate.aside_bytes().max(aligning.held);
         }
         match input {
-            Input::Segment(channel, segment) => {
+            Input::Batch(channel, batch) => {
                 if let Some(aligning) = &mut self.aligning {
-                    aligning.processed += segment.bytes() as u64;
+                    aligning.processed += batch.bytes() as u64;
                 }
-                self.open = Some((channel, segment, 0));
+                self.open = Some((channel, batch, 0));
                 self.rows(now)?;
             }
             Input::Event(channel, event) => self.event(channel, event)?,
             Input::Held => {}
+            Input::Full(no_room) => self.give_up(no_room)?,
             Input::Nothing => return self.idle(),
         }
         Ok(Progress::Worked)
     }
 
-    /// Held channels may have been emptied, whether others had something or not: does more stand aside than is allowed?
-    fn held(&mut self) -> Result<(), Error> {
-        let aside = self.gate.aside_bytes();
-        if let Some(aligning) = &mut self.aligning {
-            aligning.held = aside.max(aligning.held);
-        }
-        let limit = self.core.settings.alignment_memory;
-        if aside > limit {
-            let alignment = self.aligner.overflow(aside as u64, limit as u64);
-            self.align(alignment)?;
-        }
-        Ok(())
+    /// No more can stand aside: no channel is held any longer, so everything goes on in its order.
+    #[cold]
+    fn give_up(&mut self, no_room: NoRoom) -> Result<(), Error> {
+        let alignment = self.aligner.give_up(match no_room {
+            NoRoom::Limit { held, limit } => CheckpointFailure::AlignmentLimit { held, limit },
+            NoRoom::Failed(error) => {
+                CheckpointFailure::Spill { subtask: self.core.reporter.subtask, cause: error.to_string() }
+            }
+        });
+        self.align(alignment)
     }
 
     fn idle(&mut self) -> Result<Progress, Error> {

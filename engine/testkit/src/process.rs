@@ -22,7 +22,7 @@ use slow::Slow;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub(crate) use ended::{Ended, Left};
+pub(crate) use ended::{Ended, Held, Left};
 
 /// Deaths that are set down instead of drawn: one for each process, at these storage operations.
 #[derive(Clone, Debug, Default)]
@@ -101,15 +101,18 @@ pub(crate) fn run(env: &Env, world: World, fate: &Fate, rng: &mut Rng) -> Result
         told: Vec::new(),
         requests: Vec::new(),
     };
-    let (ended, checkpoints, restarts) = match env.launch(JOB, process.environment()) {
+    let (ended, checkpoints, restarts, held) = match env.launch(JOB, process.environment()) {
         Err(error) => {
-            (process.storage.crash().map_or(Ended::Failed(error), |crash| Ended::Died(Some(crash))), 0, 0)
+            let ended =
+                process.storage.crash().map_or(Ended::Failed(error), |crash| Ended::Died(Some(crash)));
+            (ended, 0, 0, Held::default())
         }
         Ok(launched) => {
             let control = launched.control.clone();
             let ended = process.schedule(launched)?;
             let metrics = control.metrics();
-            (ended, metrics.checkpoints.counts().completed, metrics.restarts)
+            let checkpoints = &metrics.checkpoints;
+            (ended, checkpoints.counts().completed, metrics.restarts, Held::of(checkpoints))
         }
     };
     if trace {
@@ -118,7 +121,7 @@ pub(crate) fn run(env: &Env, world: World, fate: &Fate, rng: &mut Rng) -> Result
         }
         eprintln!("  {ended}");
     }
-    Ok(process.left(ended, checkpoints, restarts))
+    Ok(Left { held, ..process.left(ended, checkpoints, restarts) })
 }
 
 impl Process<'_> {
@@ -152,6 +155,7 @@ impl Process<'_> {
             steps: self.steps,
             checkpoints,
             restarts,
+            held: Held::default(),
             failures: self.storage.failures(),
             full: self.scratch.refused(),
             told: self.told,

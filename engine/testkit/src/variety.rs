@@ -58,7 +58,8 @@ fn checkpoints(settings: &mut Settings, rng: &mut Rng) {
     checkpointing.num_retained = rng.any(&[1, 1, 2, 3]);
     checkpointing.data_inline_threshold = ByteSize(rng.any(&[0, 0, 100, 20 << 10]));
     checkpointing.write_buffer_size = ByteSize(rng.any(&[1, 4 << 10]));
-    checkpointing.alignment_memory = ByteSize::kb(rng.any(&[64, 4 << 10]));
+    checkpointing.alignment_memory = ByteSize(rng.any(&[0, 2 << 10, 64 << 10, 4 << 20]));
+    checkpointing.alignment_max_spill = ByteSize(rng.any(&[0, 2 << 10, 64 << 10, 1 << 30]));
     checkpointing.after_tasks_finish = !rng.one_in(6);
     checkpointing.tolerable_failed = u32::MAX;
 }

@@ -48,7 +48,7 @@ fn assert_ruling_34(covered: &Coverage) {
     }
     // Seldom done, and so seldom died in.
     assert!(covered.count("death in", "open for appending") > 0, "{covered}");
-    let kinds: [(_, &[_]); 8] = [
+    let kinds: [(_, &[_]); 9] = [
         ("death", &["before", "torn", "after"]),
         ("death in", &["create", "open", "read", "write", "sync", "rename", "publish"]),
         ("death in", &["remove", "remove directory", "create directory", "list", "sync directory", "stat"]),
@@ -59,6 +59,7 @@ fn assert_ruling_34(covered: &Coverage) {
             &["checkpoint", "full checkpoint", "suspend", "stop", "cancel", "abandon", "subtask failure"],
         ),
         ("told", &["start from a path"]),
+        ("held", &["in files", "too much", "full disk"]),
         ("ended", &["finished", "stopped", "canceled", "abandoned", "failed", "died"]),
     ];
     let faults = [

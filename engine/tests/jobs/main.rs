@@ -9,5 +9,6 @@ mod ending;
 mod first;
 mod routing;
 mod set_up;
+mod spill;
 mod stop;
 mod without_checkpoints;

@@ -73,6 +73,16 @@ impl Hand {
 
     /// The same, at another time.
     fn try_launch_at(env: &Env, files: &(impl Storage + Clone), time: Duration) -> Result<Self, Error> {
+        Self::try_launch_in(env, files, &Arc::default(), time)
+    }
+
+    /// The same, with files that need not last in `scratch`.
+    fn try_launch_in(
+        env: &Env,
+        files: &(impl Storage + Clone),
+        scratch: &Arc<MemoryScratch>,
+        time: Duration,
+    ) -> Result<Self, Error> {
         let files: Arc<dyn Storage> = Arc::new(files.clone());
         let cells = Arc::<Mutex<Vec<Cell>>>::default();
         let (executor, clock) = (Arc::new(StepExecutor::new()), Arc::new(ManualClock::new()));
@@ -83,7 +93,7 @@ impl Hand {
                 clock: clock.clone(),
                 files: files.clone(),
                 checkpoints: files,
-                scratch: Arc::new(MemoryScratch::new()),
+                scratch: scratch.clone(),
                 executor: executor.clone(),
                 driver: Box::new(ByHand(cells.clone())),
                 seed: 7,
@@ -110,7 +120,18 @@ impl Hand {
     /// The same, at another time.
     #[track_caller]
     pub fn begin_at(env: &Env, files: &(impl Storage + Clone), time: Duration) -> Self {
-        let mut hand = Self::try_launch_at(env, files, time).unwrap();
+        Self::try_launch_at(env, files, time).unwrap().opened()
+    }
+
+    /// The same, with files that need not last in `scratch`.
+    #[track_caller]
+    pub fn begin_in(env: &Env, files: &(impl Storage + Clone), scratch: &Arc<MemoryScratch>) -> Self {
+        Self::try_launch_in(env, files, scratch, Duration::ZERO).unwrap().opened()
+    }
+
+    #[track_caller]
+    fn opened(self) -> Self {
+        let mut hand = self;
         for cell in hand.cells.lock().unwrap().iter_mut() {
             assert_eq!(cell.step(), Stepped::Worked, "{} opens", cell.name());
         }

@@ -7,6 +7,7 @@
 
 use super::rows::barrier;
 use crate::alignment::{Aligner, Alignment};
+use crate::checkpoint::CheckpointFailure;
 use crate::config::CheckpointMode::{self, AtLeastOnce, ExactlyOnce};
 use millstream_io::id::CheckpointId;
 use proptest::prelude::*;
@@ -252,7 +253,7 @@ proptest! {
                     (world.note(out), table.abort(id))
                 }
                 Turn::Overflow => {
-                    let out = world.aligner.overflow(2, 1);
+                    let out = world.aligner.give_up(CheckpointFailure::AlignmentLimit { held: 2, limit: 1 });
                     (world.note(out), table.overflow())
                 }
             };

@@ -20,7 +20,7 @@ fn feed(aligner: &mut Aligner, event: &str) -> Alignment {
         "end" => aligner.end(n(1) as usize),
         "abort" => aligner.abort(CheckpointId(n(1))),
         "trigger" => aligner.trigger(barrier(n(1))),
-        "overflow" => aligner.overflow(9, 8),
+        "overflow" => aligner.give_up(CheckpointFailure::AlignmentLimit { held: 9, limit: 8 }),
         other => panic!("no such event: {other}"),
     }
 }

@@ -112,7 +112,7 @@ fn fails_the_job(name: &str) -> bool {
 
 #[test]
 fn cp_19_the_reason_table() {
-    for counted in ["snapshot", "trigger-io"] {
+    for counted in ["snapshot", "spill", "trigger-io"] {
         assert!(failure(counted, SubtaskId(0)).counts() && fails_the_job(counted), "{counted}");
     }
     for ignored in ["trigger", "sync", "newer", "cancel", "input-ended", "limit", "closing"] {

@@ -142,6 +142,7 @@ pub(super) fn failure(name: &str, subtask: SubtaskId) -> CheckpointFailure {
         "trigger-io" => CheckpointFailure::TriggerIo { cause: cause() },
         "trigger" => CheckpointFailure::Trigger { cause: cause() },
         "snapshot" => CheckpointFailure::Snapshot { subtask, cause: cause() },
+        "spill" => CheckpointFailure::Spill { subtask, cause: cause() },
         "sync" => CheckpointFailure::Sync { subtask, cause: cause() },
         "newer" => CheckpointFailure::NewerBarrier { newer: CheckpointId(9) },
         "cancel" => CheckpointFailure::CancelMarker,

@@ -1,6 +1,7 @@
 //! How a process ends, and what it leaves.
 
 use crate::orders::Order;
+use millstream::checkpoint::{CheckpointFailure, CheckpointStatistics, CheckpointStatus};
 use millstream::{Error, Summary};
 use millstream_io::storage::fault::{Crash, Fault, Op};
 
@@ -28,6 +29,32 @@ impl std::fmt::Display for Ended {
     }
 }
 
+/// What there was to hold back while barriers were aligned.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Held {
+    /// Checkpoints for which something was held back in files, of those that are remembered.
+    pub in_files: u64,
+    /// Checkpoints given up because more would have had to be.
+    pub too_much: u64,
+    /// Checkpoints given up because the disk was full.
+    pub full: u64,
+}
+
+impl Held {
+    pub(super) fn of(checkpoints: &CheckpointStatistics) -> Self {
+        let mut held = Self::default();
+        for record in checkpoints.history() {
+            held.in_files += u64::from(record.metrics.spilled_bytes > 0);
+            match &record.status {
+                CheckpointStatus::Failed(CheckpointFailure::AlignmentLimit { .. }) => held.too_much += 1,
+                CheckpointStatus::Failed(CheckpointFailure::Spill { .. }) => held.full += 1,
+                _ => {}
+            }
+        }
+        held
+    }
+}
+
 /// A process's end, and what it leaves.
 pub(crate) struct Left {
     pub ended: Ended,
@@ -35,6 +62,7 @@ pub(crate) struct Left {
     pub steps: u64,
     pub checkpoints: u64,
     pub restarts: u64,
+    pub held: Held,
     /// What failed in storage.
     pub failures: Vec<(Op, Fault)>,
     /// Scratch files that there was no room for.

@@ -115,13 +115,12 @@ impl Files {
 /// # Errors
 /// Files that do not hold what was written.
 pub fn restore<'a>(
-    mut reader: SnapshotReader,
+    reader: SnapshotReader,
     subtasks: impl Iterator<Item = &'a SubtaskState>,
     state: &mut impl Snapshots,
 ) -> Result<(), String> {
-    for handle in subtasks.flat_map(|subtask| &subtask.keyed) {
-        reader.groups(handle, |group, entries, bytes| state.restore(group, entries, bytes)).map_err(text)?;
-    }
+    let parts: Vec<_> = subtasks.flat_map(|subtask| &subtask.keyed).collect();
+    reader.restore(&parts, state, &|_, _| {}).map_err(text)?;
     state.restored().map_err(text)
 }
 

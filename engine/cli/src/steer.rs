@@ -6,7 +6,7 @@ use crate::control::report::Details;
 use crate::progress::Seen;
 use crate::shown::{Named, text};
 use crate::supervise::{Event, Watched};
-use millstream::{JobControl, JobState};
+use millstream::{JobControl, JobState, RestoreProgress};
 use std::path::PathBuf;
 use std::sync::mpsc::Sender;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -153,9 +153,11 @@ impl Watched for Steered {
         let metrics = self.control.metrics();
         let now = crate::app::now_ms();
         let age = |completed: u64| now.saturating_sub(completed);
+        let restoring = metrics.restoring.into_iter().reduce(RestoreProgress::and);
         Seen {
             records: metrics.records_in,
             checkpoint: metrics.last_checkpoint.map(|last| (last.id.0, age(last.completed_ms))),
+            restoring: restoring.filter(|restoring| restoring.bytes_done < restoring.bytes),
         }
     }
 }

@@ -4,7 +4,6 @@ use crate::error::Error;
 use millstream_io::Record;
 use millstream_io::counters::Counters;
 use millstream_io::error::Class;
-use millstream_state::key_group::KeyGroup;
 use millstream_state::keyed::RestoreError;
 use millstream_state::metadata::{FileEntry, Handle, KeyedHandle, SHARED_FILE};
 use millstream_state::snapshot::{SnapshotReader, StateId};
@@ -59,7 +58,7 @@ impl Restored {
             let states: BTreeSet<u16> = handles.iter().map(|(state, _)| *state).collect();
             for state in states {
                 let of_it = || handles.iter().filter(|(of, _)| *of == state).map(|(_, handle)| handle);
-                counters.restore.records.add(newest(of_it()).values().map(|(_, entries)| entries).sum());
+                counters.restore.records.add(keys(of_it()));
                 counters.restore.bytes.add(of_it().map(|handle| handle.data.len()).sum());
             }
         }
@@ -79,19 +78,12 @@ impl Restored {
     ) -> Result<(), Error> {
         let of_it = self.keyed.iter().filter(|(id, _)| *id == operator).flat_map(|(_, handles)| handles);
         let handles: Vec<_> = of_it.filter(|(of, _)| *of == state).map(|(_, handle)| handle).collect();
-        if let Some(reader) = &mut self.reader {
-            let (newest, done) = (newest(handles.iter().copied()), &self.counters.restore);
-            for (nth, handle) in handles.iter().enumerate() {
-                reader.groups(handle, |group, entries, bytes| {
-                    into.restore(group, entries, bytes)?;
-                    done.bytes_done.add(bytes.len() as u64);
-                    // Its keys are those that the last of its parts says.
-                    if newest.get(&group).is_some_and(|(of, _)| *of == nth) {
-                        done.records_done.add(entries);
-                    }
-                    Ok(())
-                })?;
-            }
+        if let Some(reader) = &self.reader {
+            let done = &self.counters.restore;
+            reader.restore(&handles, into, &|keys, bytes| {
+                done.records_done.add(keys);
+                done.bytes_done.add(bytes);
+            })?;
         }
         let unusable = |error: RestoreError| {
             Error::new(Class::Fatal, "restore", format!("keyed state of operator {operator}"), error)
@@ -108,10 +100,10 @@ impl Restored {
     }
 }
 
-/// Of each key group the last of a state's parts that it is in, and the keys that it has by that.
-fn newest<'a>(parts: impl Iterator<Item = &'a KeyedHandle>) -> HashMap<KeyGroup, (usize, u64)> {
-    let groups = parts.enumerate().flat_map(|(nth, part)| part.groups.iter().map(move |range| (nth, range)));
-    groups.map(|(nth, range)| (range.group, (nth, range.entries))).collect()
+/// The keys that a state has by its parts: of each key group as many as the last of them says.
+fn keys<'a>(parts: impl Iterator<Item = &'a KeyedHandle>) -> u64 {
+    let ranges = parts.flat_map(|part| &part.groups).map(|range| (range.group, range.entries));
+    ranges.collect::<HashMap<_, _>>().values().sum()
 }
 
 /// Whether a part does not go with its checkpoint.

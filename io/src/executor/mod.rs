@@ -8,6 +8,7 @@ mod tests;
 pub use pool::RayonExecutor;
 pub use step::StepExecutor;
 
+use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -40,6 +41,30 @@ pub trait Executor: Send + Sync + 'static {
     /// somebody else has it run, it cannot be waited for, and this does nothing.
     fn settle(&self, most: Duration) {
         let _ = most;
+    }
+}
+
+impl dyn Executor {
+    /// What `f` gives for every number below `count`, in their order: [`each`](Executor::each) calls it.
+    ///
+    /// ```
+    /// use millstream_io::executor::{Executor, RayonExecutor};
+    ///
+    /// let executor: &dyn Executor = &RayonExecutor::new(1)?;
+    /// assert_eq!(executor.map(4, |n| n * n), [0, 1, 4, 9]);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// When `f` does.
+    pub fn map<T: Send>(&self, count: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
+        let places: Vec<Mutex<Option<T>>> = (0..count).map(|_| Mutex::new(None)).collect();
+        self.each(count, &|n| {
+            let result = f(n);
+            *places[n].lock() = Some(result);
+        });
+        let all = places.into_iter().map(|place| place.into_inner().expect("each number is called once"));
+        all.collect()
     }
 }
 

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The system does not give as many.
 pub(super) fn reserve(most: usize) -> io::Result<(Used, Unused)> {
     let addresses = Arc::new(Addresses::new(most)?);
-    let used = Used { start: addresses.start, len: 0, addresses: addresses.clone() };
+    let used = Used { start: addresses.start, from: 0, len: 0, addresses: addresses.clone() };
     Ok((used, Unused { addresses, from: 0, at: 0, end: most }))
 }
 
@@ -66,7 +66,10 @@ impl Drop for Addresses {
 /// The beginning of a range, or a part of it, which can be read and written.
 #[derive(Debug)]
 pub(super) struct Used {
+    /// Where it is.
     start: NonNull<u8>,
+    /// Where that is in the range.
+    from: usize,
     len: usize,
     addresses: Arc<Addresses>,
 }
@@ -82,8 +85,8 @@ impl Used {
     /// # Panics
     /// When it is of another range.
     pub fn take(&mut self, unused: &mut Unused) {
-        assert!(Arc::ptr_eq(&self.addresses, &unused.addresses) && self.len == unused.from);
-        self.len = unused.at;
+        assert!(Arc::ptr_eq(&self.addresses, &unused.addresses) && self.end() == unused.from);
+        self.len = unused.at - self.from;
         unused.from = unused.at;
     }
 
@@ -93,9 +96,11 @@ impl Used {
     /// When there are not as many.
     pub fn split_front(&mut self, bytes: usize) -> Self {
         assert!(bytes <= self.len);
-        let front = Self { start: self.start, len: bytes, addresses: self.addresses.clone() };
+        let addresses = self.addresses.clone();
+        let front = Self { start: self.start, from: self.from, len: bytes, addresses };
         // SAFETY: within what it has, as was just seen.
         self.start = unsafe { self.start.add(bytes) };
+        self.from += bytes;
         self.len -= bytes;
         front
     }
@@ -104,10 +109,28 @@ impl Used {
     /// what is behind. Else nothing changes.
     pub fn take_back(&mut self) -> bool {
         let Some(addresses) = Arc::get_mut(&mut self.addresses) else { return false };
-        let before = self.start.as_ptr() as usize - addresses.start.as_ptr() as usize;
         self.start = addresses.start;
-        self.len += before;
+        self.len += std::mem::take(&mut self.from);
         true
+    }
+
+    /// Where it is in its range.
+    pub fn from(&self) -> usize {
+        self.from
+    }
+
+    /// Where it ends in its range.
+    pub fn end(&self) -> usize {
+        self.from + self.len
+    }
+
+    /// Puts what comes right behind to it.
+    ///
+    /// # Panics
+    /// When it does not, or is of another range.
+    pub fn join(&mut self, next: Self) {
+        assert!(Arc::ptr_eq(&self.addresses, &next.addresses) && self.end() == next.from);
+        self.len += next.len;
     }
 }
 
@@ -290,6 +313,47 @@ mod tests {
         assert_eq!(unused.left(), 0);
         used.take(&mut unused);
         assert_eq!(used[..], [1; PIECE]);
+    }
+
+    /// Each address is in one part, and what was written to the parts is there when they are one again.
+    #[test]
+    fn parts_are_apart_until_they_are_joined() {
+        let (mut used, mut unused) = reserve(4 * PIECE).unwrap();
+        let start = used.as_ptr() as usize;
+        unused.add_memory(2 * PIECE, false).unwrap();
+        used.take(&mut unused);
+        let mut parts = vec![used.split_front(PIECE), used.split_front(10)];
+        unused.add_memory(2 * PIECE, false).unwrap();
+        used.take(&mut unused);
+        parts.push(used.split_front(2 * PIECE));
+        parts.push(used);
+        std::thread::scope(|scope| {
+            for (n, part) in parts.iter_mut().enumerate() {
+                scope.spawn(move || part.fill(n as u8 + 1));
+            }
+        });
+        let at: Vec<_> =
+            parts.iter().map(|part| (part.from(), part.as_ptr() as usize - start, part.len())).collect();
+        let sizes = [PIECE, 10, 2 * PIECE, PIECE - 10];
+        let begins = [0, PIECE, PIECE + 10, 3 * PIECE + 10];
+        assert_eq!(at, [0, 1, 2, 3].map(|n| (begins[n], begins[n], sizes[n])));
+        let all = parts.into_iter().reduce(|mut all, next| {
+            all.join(next);
+            all
+        });
+        let all = all.unwrap();
+        let expected: Vec<u8> = (0..4).flat_map(|n| vec![n as u8 + 1; sizes[n]]).collect();
+        assert!(all[..] == expected[..] && all.from() == 0);
+    }
+
+    #[test]
+    #[should_panic = "next.from"]
+    fn a_part_from_elsewhere_is_refused() {
+        let (mut used, mut unused) = reserve(PIECE).unwrap();
+        unused.add_memory(PIECE, false).unwrap();
+        used.take(&mut unused);
+        let (mut first, _, third) = (used.split_front(10), used.split_front(10), used.split_front(10));
+        first.join(third);
     }
 
     #[test]

@@ -23,10 +23,10 @@ pub use block::{Block, Part};
 pub use budget::{Budget, Charge};
 pub use disk::{DiskScratch, machine_memory};
 pub use memory::MemoryScratch;
-pub use region::Region;
+pub use region::{Cutting, Piece, Region};
 
 use crate::error::StorageError;
-use crate::executor::Executor;
+use crate::executor::{Executor, InlineExecutor};
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -69,6 +69,11 @@ impl Supply {
     /// Pieces from `scratch`, prepared ahead by `executor`.
     pub fn new(scratch: Arc<dyn Scratch>, executor: Arc<dyn Executor>) -> Self {
         Self { scratch, executor: Some(executor) }
+    }
+
+    /// Who takes a share of work that the owner of the memory waits for.
+    pub fn background(&self) -> Arc<dyn Executor> {
+        self.executor.clone().unwrap_or_else(|| Arc::new(InlineExecutor))
     }
 }
 

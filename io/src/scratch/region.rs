@@ -58,6 +58,86 @@ pub struct Region {
     supply: Supply,
 }
 
+/// A [`Region`] that is handed out in pieces, until they are put together again.
+///
+/// ```
+/// use millstream_io::scratch::{Region, Supply};
+///
+/// let mut region = Region::new(1 << 30, Supply::default())?;
+/// region.reach(1000)?;
+/// let mut cutting = region.cut(100);
+/// let mut pieces = [cutting.next(5 << 20)?, cutting.next(10)?];
+/// std::thread::scope(|scope| {
+///     for piece in &mut pieces {
+///         scope.spawn(move || piece.fill(7));
+///     }
+/// });
+/// cutting.join(pieces);
+/// assert_eq!(region[99..101], [0, 7]);
+/// assert_eq!(region[100 + (5 << 20) + 9..][..2], [7, 0]);
+/// # Ok::<(), millstream_io::scratch::ScratchError>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "the region has only what is behind the pieces before they are joined"]
+pub struct Cutting<'a> {
+    /// What is before the first piece.
+    front: Used,
+    region: &'a mut Region,
+}
+
+/// A piece of a [`Region`]: nobody else has it before it is [joined](Cutting::join).
+#[derive(Debug)]
+pub struct Piece(Used);
+
+impl Cutting<'_> {
+    /// The next `len` bytes. Their memory is found when it is touched: nobody prepares it ahead, since those who fill pieces are
+    /// several.
+    ///
+    /// # Errors
+    /// There is no more memory, no room for a file, or no address left.
+    pub fn next(&mut self, len: usize) -> Result<Piece, ScratchError> {
+        while self.region.used.len() < len {
+            self.region.add()?;
+        }
+        Ok(Piece(self.region.used.split_front(len)))
+    }
+
+    /// Puts all pieces together again, in whatever order they come.
+    ///
+    /// # Panics
+    /// When one is missing, or is of another region.
+    pub fn join(mut self, pieces: impl IntoIterator<Item = Piece>) {
+        let mut pieces: Vec<_> = pieces.into_iter().collect();
+        pieces.sort_unstable_by_key(Piece::at);
+        pieces.into_iter().for_each(|piece| self.front.join(piece.0));
+        // Nothing may be left of the region while a piece is missing: no address is another one's.
+        let rest = self.region.used.split_front(self.region.used.len());
+        self.front.join(rest);
+        self.region.used = self.front;
+    }
+}
+
+impl Piece {
+    /// Where it is in its region.
+    pub fn at(&self) -> usize {
+        self.0.from()
+    }
+}
+
+impl Deref for Piece {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl DerefMut for Piece {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
+
 /// What is behind the pieces in use, and what all pieces are charged for.
 #[derive(Debug)]
 struct Rest {
@@ -96,13 +176,22 @@ impl Region {
         Ok(())
     }
 
+    /// Hands out what is behind the first `from` bytes in pieces, which several threads may fill.
+    ///
+    /// # Panics
+    /// When fewer bytes are usable.
+    pub fn cut(&mut self, from: usize) -> Cutting<'_> {
+        let front = self.used.split_front(from);
+        Cutting { front, region: self }
+    }
+
     fn add(&mut self) -> Result<(), ScratchError> {
         let prepared = self.ahead.take().and_then(|ahead| ahead.lock().take());
         let mut rest = self.rest.take().or(prepared).expect("it is here, or with the one who prepares");
         // What was tried in the background and did not succeed is tried once more.
         let added =
             if rest.unused.is_prepared() { Ok(()) } else { rest.add(&*self.supply.scratch).map(|_| ()) };
-        self.last = self.used.len();
+        self.last = self.used.end();
         self.used.take(&mut rest.unused);
         self.rest = Some(rest);
         added

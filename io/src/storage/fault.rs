@@ -13,6 +13,7 @@ use plan::{Plan, Verdict};
 use std::error::Error as StdError;
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -107,6 +108,11 @@ impl FaultStorage {
     /// The operations since [`FaultStorage::record`], each with its number.
     pub fn log(&self) -> Vec<(u64, Op, PathBuf)> {
         self.plan.lock().log.clone().unwrap_or_default()
+    }
+
+    /// The bytes that were read from open files since [`FaultStorage::record`], read by read.
+    pub fn reads(&self) -> Vec<(PathBuf, Range<u64>)> {
+        self.plan.lock().reads.clone()
     }
 
     /// How many operations have begun.
@@ -286,7 +292,12 @@ struct FaultReader {
 
 impl ReadFile for FaultReader {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize> {
-        run(&self.plan, Op::Read, &self.path, 0, nothing, || self.file.read_at(buffer, offset))
+        let read = run(&self.plan, Op::Read, &self.path, 0, nothing, || self.file.read_at(buffer, offset))?;
+        let mut plan = self.plan.lock();
+        if plan.log.is_some() {
+            plan.reads.push((self.path.to_path_buf(), offset..offset + read as u64));
+        }
+        Ok(read)
     }
 
     fn stat(&self) -> Result<Stat> {

@@ -1,8 +1,10 @@
 //! How keyed state of any kind gets into a snapshot and out of one.
 
 use super::{Chunk, KeyedSnapshot, RestoreError};
+use crate::error::StateError;
 use crate::key_group::KeyGroup;
 use crate::paged::PagedFault;
+use crate::snapshot::Groups;
 
 /// One state of one subtask, as far as snapshots are concerned: what it holds does not matter here.
 ///
@@ -15,7 +17,7 @@ use crate::paged::PagedFault;
 /// A large state need not have room for its snapshot: who drains it may take what is finished while the rest is still being
 /// encoded, by [`take_chunk`](Self::take_chunk) after every drain.
 ///
-/// **Restoring**: [`restore`](Self::restore) each part, then [`restored`](Self::restored) once, then, where what was
+/// **Restoring**: [`restore`](Self::restore) each part, or [all at once](Self::restore_groups), then [`restored`](Self::restored) once, then, where what was
 /// restored may be named by later checkpoints, [`build_on_restored`](Self::build_on_restored).
 pub trait Snapshots {
     /// Barrier: what a snapshot holds is the state as of now. Constant time.
@@ -74,6 +76,15 @@ pub trait Snapshots {
     /// [`RestoreError`] when the bytes are not what a snapshot of this state would hold; what was added before the
     /// fault stays, the backend must be given up.
     fn restore(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError>;
+
+    /// Adds key groups of which nothing was restored yet, each with all of its parts: as [`restore`](Self::restore) does with
+    /// one part after the other, but perhaps with several groups at once.
+    ///
+    /// # Errors
+    /// Files that cannot be read, and those of [`restore`](Self::restore).
+    fn restore_groups(&mut self, groups: &Groups<'_>) -> Result<(), StateError> {
+        groups.one_by_one(self)
+    }
 
     /// Says that all has been restored: to be called before the state is used.
     ///

@@ -6,11 +6,15 @@ mod tests;
 use super::heap::{HeapOrdered, Phase};
 use super::tree::{self, Tree};
 use super::{OrderedBackend, OrderedEntry};
+use crate::error::StateError;
 use crate::key_group::{KeyGroup, KeyGroupRange};
 use crate::keyed::{Chunk, ChunkPart, Extent, GroupChunk, KeyedSnapshot, RestoreError, Snapshots};
 use crate::paged::copied::CHUNK;
+use crate::paged::crew::{self, Failure};
 use crate::paged::loading::Loading;
-use crate::paged::{ENTRIES, PAGES, PagedFault, SMALL, prefixed};
+use crate::paged::restoring::{Form, Restoring};
+use crate::paged::{PagedFault, SMALL, prefixed};
+use crate::snapshot::Groups;
 use millstream_io::scratch::Supply;
 
 /// Ordered state in pages: for each key group a tree.
@@ -75,10 +79,8 @@ pub struct PagedOrdered {
     counts: Vec<u64>,
     /// Whether a snapshot of pages was taken that the next one may build on.
     based: bool,
-    /// Groups of which pages were loaded, and the entries that they should have.
-    loaded: Vec<Option<u64>>,
-    /// Groups of which entries were restored.
-    entered: Vec<bool>,
+    /// What was restored.
+    restoring: Restoring,
     /// Why something could not be restored.
     fault: Option<PagedFault>,
 }
@@ -104,8 +106,7 @@ impl PagedOrdered {
             phase: Phase::Idle,
             counts: Vec::new(),
             based: false,
-            loaded: vec![None; range.len()],
-            entered: vec![false; range.len()],
+            restoring: Restoring::new(range),
             fault: None,
         }
     }
@@ -186,18 +187,21 @@ impl PagedOrdered {
         error
     }
 
-    /// Adds what a snapshot has of a group's pages.
-    fn load(&mut self, group: KeyGroup, bytes: &[u8]) -> Result<(), RestoreError> {
-        let index = self.index(group);
-        if self.tree.is_none() {
-            let made = self.new_tree();
-            self.tree = Some(made.map_err(|fault| self.unrestored(group, fault))?);
-        }
-        let loaded = self.tree.as_mut().map_or(Ok(()), |tree| tree.pages.load_part(index, bytes));
-        loaded.map_err(|loading| match loading {
+    /// Pages could not be loaded.
+    fn unloaded(&mut self, group: KeyGroup, loading: Loading) -> RestoreError {
+        match loading {
             Loading::Damaged(at, problem) => RestoreError::Pages { group, at: at + 1, problem },
             Loading::Memory(error) => self.unrestored(group, error.into()),
-        })
+        }
+    }
+
+    /// Pages for what is loaded.
+    fn tree_for(&mut self, group: KeyGroup) -> Result<&mut Tree, RestoreError> {
+        let made = match self.tree.take() {
+            Some(tree) => tree,
+            None => self.new_tree().map_err(|fault| self.unrestored(group, fault))?,
+        };
+        Ok(self.tree.insert(made))
     }
 }
 
@@ -338,34 +342,51 @@ impl Snapshots for PagedOrdered {
     }
 
     fn restore(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError> {
-        if !self.range.contains(group) {
-            return Ok(());
-        }
-        let index = self.index(group);
-        match bytes.split_first() {
-            Some((&ENTRIES, bytes)) if self.loaded[index].is_none() => {
-                self.entered[index] = true;
-                self.small.restore(group, entries, bytes)
-            }
-            Some((&PAGES, bytes)) if !self.entered[index] => {
-                self.loaded[index] = Some(entries);
-                self.load(group, bytes)
-            }
-            _ => {
-                let problem =
-                    "they begin with a form that is not known, or that does not follow the one before";
-                Err(RestoreError::Pages { group, at: 0, problem })
+        match self.restoring.part(group, entries, bytes)? {
+            None => Ok(()),
+            Some(Form::Entries(bytes)) => self.small.restore(group, entries, bytes),
+            Some(Form::Pages(bytes)) => {
+                let index = self.index(group);
+                let loaded = self.tree_for(group)?.pages.load_part(index, bytes);
+                loaded.map_err(|loading| self.unloaded(group, loading))
             }
         }
     }
 
-    fn restored(&mut self) -> Result<(), RestoreError> {
-        for group in self.range.iter() {
-            let index = self.index(group);
-            if let (Some(entries), Some(tree)) = (self.loaded[index].take(), &mut self.tree) {
-                let settled = tree.settle(index, entries);
-                settled.map_err(|problem| RestoreError::Pages { group, at: 0, problem })?;
+    fn restore_groups(&mut self, groups: &Groups<'_>) -> Result<(), StateError> {
+        let Some(nth) = (0..groups.len()).find(|nth| self.range.contains(groups.group(*nth))) else {
+            return Ok(());
+        };
+        if let Err(cause) = self.tree_for(groups.group(nth)) {
+            return Err(groups.refused(nth, 0, cause));
+        }
+        let executor = self.supply.background();
+        let Self { small, restoring, tree, .. } = self;
+        let Some(made) = tree else { return Ok(()) };
+        let enter = |group, entries, bytes: &[u8]| small.restore(group, entries, bytes);
+        let restored = crew::restore(&mut made.pages, restoring, groups, &*executor, enter);
+        if !restoring.has_pages() {
+            *tree = None;
+        }
+        restored.map_err(|(nth, failure)| match failure {
+            Failure::Unread(error) => error,
+            Failure::Refused(part, cause) => groups.refused(nth, part, cause),
+            Failure::Unloaded(part, loading) => {
+                groups.refused(nth, part, self.unloaded(groups.group(nth), loading))
             }
+        })
+    }
+
+    fn restored(&mut self) -> Result<(), RestoreError> {
+        let start = self.range.start();
+        let index = |(group, entries): (KeyGroup, u64)| (usize::from(group.0 - start.0), entries);
+        let loaded: Vec<_> = self.restoring.take_loaded().into_iter().map(index).collect();
+        if let Some(tree) = &mut self.tree {
+            let settled = tree.settle(&loaded, &*self.supply.background());
+            settled.map_err(|(index, problem)| {
+                let group = KeyGroup(start.0 + index as u16);
+                RestoreError::Pages { group, at: 0, problem }
+            })?;
         }
         let Some(tree) = &mut self.tree else {
             self.grown();
@@ -375,14 +396,13 @@ impl Snapshots for PagedOrdered {
         if self.small.is_empty() {
             return Ok(());
         }
-        let start = self.range.start();
         self.move_to_pages().map_err(|fault| self.unrestored(start, fault))
     }
 
     fn build_on_restored(&mut self) -> bool {
         // What came as entries is in no pages of the chain.
         let Some(tree) = &mut self.tree else { return false };
-        if self.based || self.entered.contains(&true) {
+        if self.based || self.restoring.has_entries() {
             return false;
         }
         tree.pages.unmark_all();

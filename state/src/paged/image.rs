@@ -52,6 +52,21 @@ pub(crate) fn entries(bytes: &[u8]) -> impl Iterator<Item = Result<(u32, u64, &[
     })
 }
 
+/// Writes the lines of an entry over those of its page, where as many bytes as that has are to be changed.
+pub(crate) fn put_lines(page: &mut [u8], lines: u64, mut content: &[u8]) {
+    let (mut lines, mut line) = (lines, 0);
+    // Lines that are side by side are copied at once.
+    while lines != 0 {
+        let (gap, run) = (lines.trailing_zeros(), (lines >> lines.trailing_zeros()).trailing_ones());
+        line += gap as usize;
+        let Some((first, rest)) = content.split_at_checked(run as usize * LINE) else { break };
+        page[line * LINE..][..first.len()].copy_from_slice(first);
+        content = rest;
+        line += run as usize;
+        lines = lines.checked_shr(gap + run).unwrap_or(0);
+    }
+}
+
 fn entry<'a>(rest: &mut &'a [u8], page: &mut u32) -> Result<(u32, u64, &'a [u8]), &'static str> {
     const SHORT: &str = "an entry of a page goes beyond the end";
     let step = take_varint(rest).ok_or("an entry does not begin with the number of a page")?;

@@ -1,7 +1,7 @@
 //! Pages out of the bytes of a snapshot.
 
-use super::image::{Problem, entries};
-use super::memory::SEGMENT_PAGES;
+use super::image::{Problem, entries, put_lines};
+use super::memory::{PAGE, SEGMENT_PAGES};
 use super::pages::Pages;
 use millstream_io::scratch::ScratchError;
 
@@ -14,21 +14,47 @@ impl Pages {
     /// # Errors
     /// What is wrong with the bytes.
     pub fn load_part(&mut self, group: usize, bytes: &[u8]) -> Result<(), Loading> {
-        let (mut pages, mut last) = (0, 0);
-        for entry in entries(bytes) {
-            let (page, _, _) = entry?;
-            pages += 1;
-            last = last.max(page as usize);
-        }
-        // Nearly every segment has a page in the first snapshot that it is in: so a number takes little more memory than is due.
-        if last / SEGMENT_PAGES >= self.len_of(group) / SEGMENT_PAGES + pages + UNUSED {
-            return Err(Loading::Damaged(0, "the number of a page is larger than there can be pages"));
-        }
+        segments_with(bytes, self.len_of(group) / SEGMENT_PAGES)?;
         for entry in entries(bytes) {
             let (page, lines, content) = entry?;
             self.load(group, page as usize, lines, content)?;
         }
         Ok(())
+    }
+}
+
+/// How many segments a group that had some has with what a snapshot has of its pages.
+fn segments_with(bytes: &[u8], before: usize) -> Result<usize, Loading> {
+    let (mut pages, mut last) = (0, None);
+    for entry in entries(bytes) {
+        let (page, _, _) = entry?;
+        pages += 1;
+        last = last.max(Some(page as usize / SEGMENT_PAGES));
+    }
+    let segments = last.map_or(0, |last| last + 1);
+    // Nearly every segment has a page in the first snapshot that it is in: so a number takes little more memory than is due.
+    if segments > before + pages + UNUSED {
+        return Err(Loading::Damaged(0, "the number of a page is larger than there can be pages"));
+    }
+    Ok(segments.max(before))
+}
+
+/// The segments of a group, and in each the pages that parts have, as a mask; or which part has what wrong with it.
+pub(super) fn survey(parts: &[&[u8]]) -> Result<Vec<u16>, (usize, Loading)> {
+    let mut segments: Vec<u16> = Vec::new();
+    for (nth, bytes) in parts.iter().enumerate() {
+        segments.resize(segments_with(bytes, segments.len()).map_err(|loading| (nth, loading))?, 0);
+        for (page, _, _) in entries(bytes).flatten() {
+            segments[page as usize / SEGMENT_PAGES] |= 1 << (page as usize % SEGMENT_PAGES);
+        }
+    }
+    Ok(segments)
+}
+
+/// Writes what parts that were [surveyed](survey) have into as many bytes of zeros as the segments are.
+pub(super) fn fill(segments: &mut [u8], parts: &[&[u8]]) {
+    for (page, lines, content) in parts.iter().flat_map(|bytes| entries(bytes).flatten()) {
+        put_lines(&mut segments[page as usize * PAGE..][..PAGE], lines, content);
     }
 }
 

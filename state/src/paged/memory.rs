@@ -2,7 +2,7 @@
 //!
 //! Addressed by line or by byte. Fresh memory is zero.
 
-use millstream_io::scratch::{Region, ScratchError, Supply};
+use millstream_io::scratch::{Cutting, Region, ScratchError, Supply};
 
 /// Bytes of a cache line: the unit of dirty tracking, of copy-on-write and of snapshots.
 pub(crate) const LINE: usize = 64;
@@ -61,6 +61,16 @@ impl Memory {
         self.range.reach((self.segments + 1) * SEGMENT)?;
         self.segments += 1;
         Ok(())
+    }
+
+    /// Hands out further segments in pieces; they are [added](Self::added) when these are joined.
+    pub fn cut(&mut self) -> Cutting<'_> {
+        self.range.cut(self.segments * SEGMENT)
+    }
+
+    /// So many more segments are there.
+    pub fn added(&mut self, segments: usize) {
+        self.segments += segments;
     }
 
     /// A line.

@@ -8,16 +8,21 @@
 //!   `copied`: those bytes on their way out;
 //! - `bucket`: runs of pages with a part of the keys of one key group, in three forms, `words`, `slots` and `records`;
 //! - `directory`: which bucket a hash leads to;
-//! - `table`: the hot path, growth, and how pages are read back.
+//! - `table`: the hot path, and growth.
+//!
+//! Out of a snapshot come pages by `loading`, of several key groups at once by `crew`; `restoring` knows what came, and
+//! `table/settle` looks at all of it before it is used.
 
 mod bucket;
 pub(crate) mod copied;
+pub(crate) mod crew;
 mod directory;
 mod fault;
 pub(crate) mod image;
 pub(crate) mod loading;
 pub(crate) mod memory;
 pub(crate) mod pages;
+pub(crate) mod restoring;
 #[cfg(test)]
 mod shadow;
 mod table;
@@ -30,16 +35,20 @@ mod verify;
 pub use bucket::Place;
 pub use fault::PagedFault;
 
+use crate::error::StateError;
 use crate::heap::HeapState;
 use crate::key_group::{Grouping, KeyGroup, KeyGroupRange};
 use crate::keyed::{
     Chunk, ChunkPart, Entry, Extent, GroupChunk, KeyedBackend, KeyedSnapshot, RestoreError, Snapshots, Visit,
     restore,
 };
+use crate::snapshot::Groups;
 use bucket::{Records, Slots, Words};
+use crew::Failure;
 use loading::Loading;
 use millstream_io::record::{Key, Record};
 use millstream_io::scratch::Supply;
+use restoring::{Form, Restoring};
 use table::Table;
 
 /// Bytes that a state has up to which it is kept as a whole, unless it is said otherwise.
@@ -117,10 +126,8 @@ pub struct PagedState<K: Key, V: Record + Default> {
     counts: Vec<u64>,
     /// Whether a snapshot of pages was taken that the next one may build on.
     based: bool,
-    /// Groups of which pages were loaded, and the keys that they should have.
-    loaded: Vec<Option<u64>>,
-    /// Groups of which entries were restored.
-    entered: Vec<bool>,
+    /// What was restored.
+    restoring: Restoring,
 }
 
 /// How far the snapshot under way is.
@@ -184,8 +191,7 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
             freeze: Freeze::Idle,
             counts: Vec::new(),
             based: false,
-            loaded: vec![None; range.len()],
-            entered: vec![false; range.len()],
+            restoring: Restoring::new(range),
         })
     }
 
@@ -315,6 +321,35 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
     fn index(&self, group: KeyGroup) -> usize {
         usize::from(group.0 - self.range.start().0)
     }
+
+    /// Pages could not be loaded.
+    fn unloaded(&mut self, group: KeyGroup, loading: Loading) -> RestoreError {
+        match loading {
+            Loading::Damaged(at, problem) => RestoreError::Pages { group, at: at + 1, problem },
+            Loading::Memory(error) => {
+                let kind = error.kind();
+                // Which file there is no room for.
+                table!(self.fail(PagedFault::Memory(error)));
+                RestoreError::Memory { group, kind }
+            }
+        }
+    }
+}
+
+/// Puts a group's entries into the small state: pages that were loaded are no table before all are.
+fn enter<K: Key, V: Record + Default>(
+    small: &mut HeapState<K, V>,
+    grouping: Grouping,
+    group: KeyGroup,
+    entries: u64,
+    bytes: &[u8],
+) -> Result<(), RestoreError> {
+    restore::read_entries::<K, V>(grouping, group, entries, bytes, |hash, key, value| {
+        small.with(hash, key, |mut entry| {
+            *entry = value;
+            entry.is_new()
+        })
+    })
 }
 
 /// All groups of a snapshot as one chunk, if there are any.
@@ -519,51 +554,39 @@ impl<K: Key, V: Record + Default> Snapshots for PagedState<K, V> {
     }
 
     fn restore(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError> {
-        if !self.range.contains(group) {
-            return Ok(());
-        }
-        let index = self.index(group);
-        match bytes.split_first() {
-            Some((&ENTRIES, bytes)) if self.loaded[index].is_none() => {
-                self.entered[index] = true;
-                let grouping = table!(self.grouping());
-                restore::read_entries::<K, V>(grouping, group, entries, bytes, |hash, key, value| {
-                    // Pages that were loaded are no table before all are.
-                    self.small.with(hash, key, |mut entry| {
-                        *entry = value;
-                        entry.is_new()
-                    })
-                })
+        match self.restoring.part(group, entries, bytes)? {
+            None => Ok(()),
+            Some(Form::Entries(bytes)) => {
+                enter::<K, V>(&mut self.small, table!(self.grouping()), group, entries, bytes)
             }
-            Some((&PAGES, bytes)) if !self.entered[index] => {
+            Some(Form::Pages(bytes)) => {
                 self.moved = true;
-                self.loaded[index] = Some(entries);
-                table!(self.load(group, bytes)).map_err(|loading| match loading {
-                    Loading::Damaged(at, problem) => RestoreError::Pages { group, at: at + 1, problem },
-                    Loading::Memory(error) => {
-                        let kind = error.kind();
-                        // Which file there is no room for.
-                        table!(self.fail(PagedFault::Memory(error)));
-                        RestoreError::Memory { group, kind }
-                    }
-                })
-            }
-            _ => {
-                let problem =
-                    "they begin with a form that is not known, or that does not follow the one before";
-                Err(RestoreError::Pages { group, at: 0, problem })
+                let index = self.index(group);
+                table!(self.pages.load_part(index, bytes)).map_err(|loading| self.unloaded(group, loading))
             }
         }
     }
 
-    fn restored(&mut self) -> Result<(), RestoreError> {
-        for group in self.range.iter() {
-            let index = self.index(group);
-            if let Some(entries) = self.loaded[index].take() {
-                let settled = table!(self.settle(group, entries));
-                settled.map_err(|problem| RestoreError::Pages { group, at: 0, problem })?;
+    fn restore_groups(&mut self, groups: &Groups<'_>) -> Result<(), StateError> {
+        let (grouping, executor) = (table!(self.grouping()), self.supply.background());
+        let Self { small, restoring, words, slots, records, .. } = self;
+        let enter = |group, entries, bytes: &[u8]| enter::<K, V>(small, grouping, group, entries, bytes);
+        let pages = table!([words, slots, records].pages_mut());
+        let restored = crew::restore(pages, restoring, groups, &*executor, enter);
+        self.moved |= self.restoring.has_pages();
+        restored.map_err(|(nth, failure)| match failure {
+            Failure::Unread(error) => error,
+            Failure::Refused(part, cause) => groups.refused(nth, part, cause),
+            Failure::Unloaded(part, loading) => {
+                groups.refused(nth, part, self.unloaded(groups.group(nth), loading))
             }
-        }
+        })
+    }
+
+    fn restored(&mut self) -> Result<(), RestoreError> {
+        let loaded = self.restoring.take_loaded();
+        let settled = table!(self.settle(&loaded, &*self.supply.background()));
+        settled.map_err(|(group, problem)| RestoreError::Pages { group, at: 0, problem })?;
         if self.moved {
             table!(self.pages.mark_all());
             if !self.small.is_empty() {
@@ -576,7 +599,7 @@ impl<K: Key, V: Record + Default> Snapshots for PagedState<K, V> {
 
     fn build_on_restored(&mut self) -> bool {
         // What came as entries is in no pages of the chain.
-        if self.based || !self.moved || self.entered.contains(&true) {
+        if self.based || !self.moved || self.restoring.has_entries() {
             return false;
         }
         table!(self.pages.unmark_all());

@@ -13,13 +13,14 @@
 //! So a line that is dirty already can be changed without a look at anything else, and most lines that change are.
 //!
 //! All three hold because [`Pages::write`], [`Pages::replace`] and [`Pages::line_mut`] are the only ways to change bytes,
-//! but for [`Pages::load`], behind which [`Pages::mark_all`] says that everything may have changed.
+//! but for [`Pages::load`] and [`Pages::cut`], behind which [`Pages::mark_all`] says that everything may have changed.
 //! No other thread touches any of it.
 
 use super::copied::{Copied, Piece};
+use super::image::put_lines;
 use super::memory::{LINE, Line, Memory, PAGE, PAGE_LINES, SEGMENT_PAGES};
 use millstream_io::prefetch::{prefetch_address, prefetch_index};
-use millstream_io::scratch::ScratchError;
+use millstream_io::scratch::{Cutting, ScratchError};
 
 /// All pages of a segment, as a mask.
 const ALL_PAGES: u16 = ((1u32 << SEGMENT_PAGES) - 1) as u16;
@@ -464,6 +465,10 @@ impl Pages {
 
     fn add_segment(&mut self, group: u32, ordinal: u32) -> Result<usize, ScratchError> {
         self.memory.grow()?;
+        Ok(self.note_segment(group, ordinal))
+    }
+
+    fn note_segment(&mut self, group: u32, ordinal: u32) -> usize {
         let segment = self.segments.len();
         let free = if group == NO_GROUP { 0 } else { ALL_PAGES };
         self.segments.push(Segment { group, ordinal, free, fresh: free, dirty: [0; 2] });
@@ -474,7 +479,7 @@ impl Pages {
             self.groups[group as usize].push(segment as u32);
             self.open[group as usize].push(segment as u32);
         }
-        Ok(segment)
+        segment
     }
 
     /// Pages that a group has, in its own numbers.
@@ -503,7 +508,7 @@ impl Pages {
         group: usize,
         local: usize,
         lines: u64,
-        mut content: &[u8],
+        content: &[u8],
     ) -> Result<(), ScratchError> {
         while self.len_of(group) <= local {
             let segment = self.add_segment(group as u32, self.groups[group].len() as u32)?;
@@ -512,18 +517,25 @@ impl Pages {
         }
         let page = self.page_of(group, local);
         self.segments[page / SEGMENT_PAGES].fresh &= !(1 << (page % SEGMENT_PAGES));
-        let (mut lines, mut line) = (lines, 0);
-        // Lines that are side by side are copied at once.
-        while lines != 0 {
-            let (gap, run) = (lines.trailing_zeros(), (lines >> lines.trailing_zeros()).trailing_ones());
-            line += gap as usize;
-            let Some((first, rest)) = content.split_at_checked(run as usize * LINE) else { break };
-            self.memory.bytes_mut(page * PAGE + line * LINE, first.len()).copy_from_slice(first);
-            content = rest;
-            line += run as usize;
-            lines = lines.checked_shr(gap + run).unwrap_or(0);
-        }
+        put_lines(self.memory.bytes_mut(page * PAGE, PAGE), lines, content);
         Ok(())
+    }
+
+    /// Hands out memory for segments that are filled elsewhere.
+    pub fn cut(&mut self) -> Cutting<'_> {
+        self.memory.cut()
+    }
+
+    /// Adds segments that were filled elsewhere, the next ones in memory, to a group. In each the pages of its mask have something,
+    /// and which of them are in use is to be known later.
+    pub fn add_filled(&mut self, group: usize, masks: &[u16]) {
+        self.memory.added(masks.len());
+        for mask in masks {
+            let ordinal = self.groups[group].len() as u32;
+            let segment = self.note_segment(group as u32, ordinal);
+            self.segments[segment].free = 0;
+            self.segments[segment].fresh &= !mask;
+        }
     }
 
     /// Says that a bucket has pages, of which not all need have been in the snapshot: it leaves out lines that never were

@@ -1,12 +1,13 @@
 //! A hash table on pages, for one state of one subtask.
 
-use super::bucket::{Form, Header, Lead, MAX_DEPTH, Place, Shape, Spot};
+mod settle;
+
+use super::bucket::{Form, Header, Lead, Place, Shape, Spot};
 use super::directory::Directory;
 use super::fault::PagedFault;
-use super::loading::Loading;
 use super::memory::{LINE, Memory, PAGE};
 use super::pages::Pages;
-use crate::key_group::{Grouper, Grouping, KeyGroup, KeyGroupRange};
+use crate::key_group::{Grouper, Grouping, KeyGroupRange};
 use crate::keyed::{Entry, Visit};
 use millstream_io::record::{Key, Record, Wire};
 use millstream_io::scratch::Supply;
@@ -50,7 +51,7 @@ impl Bucket {
         let bucket = pages.bytes(lead.at(), header.bytes());
         self.bytes.clear();
         self.entries.clear();
-        F::each(bucket, |hash, entry| {
+        F::each(bucket, |_, hash, entry| {
             let start = self.bytes.len();
             self.bytes.extend_from_slice(entry);
             self.entries.push((hash, start..self.bytes.len()));
@@ -87,6 +88,10 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
 
     pub fn len(&self) -> usize {
         self.len
+    }
+
+    pub fn pages_mut(&mut self) -> &mut Pages {
+        &mut self.pages
     }
 
     #[inline(always)]
@@ -397,85 +402,6 @@ impl<K: Key, V: Record + Default, F: Form<K, V>> Table<K, V, F> {
             }
         }
         true
-    }
-
-    /// Adds what a snapshot has of a group's pages. What they hold is looked at by [`Table::settle`].
-    ///
-    /// # Errors
-    /// What is wrong with the bytes.
-    pub fn load(&mut self, group: KeyGroup, bytes: &[u8]) -> Result<(), Loading> {
-        self.pages.load_part(usize::from(group.0 - self.range.start().0), bytes)
-    }
-
-    /// Makes the directory of a group that was loaded, once all of it was, which should have so many keys.
-    ///
-    /// # Errors
-    /// What is wrong with its pages.
-    pub fn settle(&mut self, group: KeyGroup, entries: u64) -> Result<(), &'static str> {
-        let index = usize::from(group.0 - self.range.start().0);
-        let (mut local, mut parts, mut count) = (0, Vec::new(), 0);
-        while local < self.pages.len_of(index) {
-            let page = self.pages.page_of(index, local);
-            let header = Header::read(&self.pages, (page * PAGE / LINE) as u32);
-            if header.kind == 0 {
-                self.pages.set_free(page);
-                local += 1;
-                continue;
-            }
-            let run = 1usize.checked_shl(header.log2.into()).unwrap_or(usize::MAX);
-            let fits = run <= super::memory::SEGMENT_PAGES && local % run == 0;
-            if header.kind != F::KIND || !fits || u32::from(header.depth) > MAX_DEPTH {
-                return Err("the header of a bucket makes no sense");
-            }
-            let width = 1 << (MAX_DEPTH - u32::from(header.depth));
-            let first = header.prefix >> (u64::BITS - MAX_DEPTH);
-            if header.prefix << MAX_DEPTH != 0 || !first.is_multiple_of(width) {
-                return Err("a bucket has a prefix that is longer than it says");
-            }
-            F::check(&header, self.pages.bytes(page * PAGE, header.bytes()))?;
-            self.check_keys(group, &header, page)?;
-            count += u64::from(header.count);
-            parts.push((first, width));
-            let lead = Lead::new(page, header);
-            self.directory.set(index, header.prefix, lead);
-            self.pages.set_used(page, header.log2.into());
-            local += run;
-        }
-        parts.sort_unstable();
-        let end = parts.iter().try_fold(0, |end, (first, width)| (*first == end).then_some(end + width));
-        if end != Some(1 << MAX_DEPTH) {
-            return Err("the buckets do not take each hash once");
-        }
-        if count != entries {
-            return Err("the buckets do not have as many keys as they should");
-        }
-        self.len += count as usize;
-        self.counts[index] = count;
-        Ok(())
-    }
-
-    fn check_keys(&self, group: KeyGroup, header: &Header, page: usize) -> Result<(), &'static str> {
-        let lead = Lead::new(page, *header);
-        let depth = u32::from(header.depth);
-        let (mut spots, mut problem) = (Vec::new(), Ok(()));
-        F::each(self.pages.bytes(page * PAGE, header.bytes()), |hash, entry| {
-            let same_prefix = (hash ^ header.prefix).checked_shr(u64::BITS - depth).unwrap_or(0) == 0;
-            if !same_prefix || self.grouping().group(hash) != group {
-                problem = Err("a key is in a bucket that is not its own");
-            }
-            spots.push(F::with_entry(entry, |key, _| {
-                let spot = F::with_probe(hash, key, |probe| F::find(&self.pages, lead, hash, probe));
-                spot.map(|spot| spot.slot)
-            }));
-        });
-        if spots.len() != header.count as usize {
-            return Err("a bucket does not have as many keys as it says");
-        }
-        spots.sort_unstable();
-        if spots.contains(&None) || spots.windows(2).any(|pair| pair[0] == pair[1]) {
-            return Err("a key is not where it should be, or twice");
-        }
-        problem
     }
 }
 

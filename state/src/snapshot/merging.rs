@@ -182,7 +182,7 @@ impl Merging {
     }
 
     fn damaged(&self, group: KeyGroup, source: usize, error: MergeError) -> StateError {
-        let path = self.reader.path_of(&self.sources[source].data);
+        let path = self.reader.files.path_of(&self.sources[source].data);
         let MergeError { at, problem, .. } = error;
         StateError::Entries { path, source: RestoreError::Pages { group, at, problem } }
     }

@@ -5,6 +5,8 @@
 //! exactly those bytes that a subtask needs, and believes none whose checksum is wrong.
 
 mod chain;
+mod files;
+mod groups;
 mod merge;
 mod merging;
 mod output;
@@ -15,6 +17,7 @@ mod tests;
 mod write;
 
 pub use chain::{Broken, Chain, StateId};
+pub use groups::Groups;
 pub use merge::{MergeError, merge};
 pub use merging::{MergePlan, Merged, Merging};
 pub use read::SnapshotReader;

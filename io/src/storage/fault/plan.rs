@@ -2,6 +2,7 @@
 
 use super::Crashed;
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 macro_rules! operations {
@@ -118,6 +119,8 @@ pub(super) struct Plan {
     pub held: Vec<Op>,
     pub full_from: Option<u64>,
     pub room: Option<u64>,
+    /// What was read from open files while there is a log.
+    pub reads: Vec<(PathBuf, Range<u64>)>,
     pub log: Option<Vec<(u64, Op, PathBuf)>>,
 }
 

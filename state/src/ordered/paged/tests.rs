@@ -4,6 +4,7 @@ use super::*;
 use crate::key_group::Parallelism;
 use crate::paged::image::{entries, put_head};
 use crate::paged::memory::{LINE, PAGE};
+use crate::paged::{ENTRIES, PAGES};
 use crate::snapshot::merge;
 use proptest::prelude::*;
 

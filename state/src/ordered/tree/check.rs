@@ -6,6 +6,7 @@ use super::node::{
 };
 use super::run::{self, RUN, Reference};
 use crate::paged::memory::SEGMENT_PAGES;
+use millstream_io::executor::Executor;
 
 /// Levels that no tree has: with four entries a node there are not as many pages.
 const LEVELS: u8 = 32;
@@ -29,11 +30,28 @@ type Problem = &'static str;
 type Between<'a> = (&'a [u8], Option<&'a [u8]>);
 
 impl Tree {
-    /// Looks at a group that was loaded, once all of it was, which should have so many entries.
+    /// Looks at groups that were loaded, once all of them were, each of which should have so many entries.
     ///
     /// # Errors
-    /// What is wrong with its pages.
-    pub fn settle(&mut self, group: usize, entries: u64) -> Result<(), Problem> {
+    /// What is wrong with the pages of which of them.
+    pub fn settle(
+        &mut self,
+        groups: &[(usize, u64)],
+        executor: &dyn Executor,
+    ) -> Result<(), (usize, Problem)> {
+        let tree = &*self;
+        let looked = executor.map(groups.len(), |nth| tree.look(groups[nth].0, groups[nth].1));
+        for ((group, entries), looked) in groups.iter().zip(looked) {
+            looked.map_err(|problem| (*group, problem))?;
+            self.note_used(*group);
+            self.counts[*group] = *entries;
+            self.len += *entries as usize;
+        }
+        Ok(())
+    }
+
+    /// Looks at all pages of a group.
+    fn look(&self, group: usize, entries: u64) -> Result<(), Problem> {
         let is = self.kinds(group)?;
         if is.first() != Some(&Is::Node) {
             return Err("the first page of a group is not the root of a tree");
@@ -48,9 +66,6 @@ impl Tree {
         if is.iter().any(|is| matches!(is, Is::Node | Is::Run(_))) {
             return Err("nothing leads to a page that is in use");
         }
-        self.note_used(group);
-        self.counts[group] = entries;
-        self.len += entries as usize;
         Ok(())
     }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::paged::memory::{LINE, PAGE};
+use millstream_io::executor::InlineExecutor;
 use proptest::prelude::*;
 
 fn tree() -> Tree {
@@ -204,7 +205,7 @@ proptest! {
             let (entries, len) = (tree.counts[1], tree.len());
             if tree.pages.len_of(1) > 0 {
                 let mut settled = tree;
-                prop_assert_eq!(settled.settle(1, entries), Ok(()));
+                prop_assert_eq!(settled.settle(&[(1, entries)], &InlineExecutor), Ok(()));
                 settled.len = len;
                 tree = settled;
             }

@@ -140,9 +140,9 @@ pub(super) trait Form<K: Key, V: Record>: Send + 'static {
     /// Takes a key out.
     fn remove(pages: &mut Pages, lead: Lead, spot: Spot);
 
-    /// Calls `f` with hash and bytes of every key with its value: what [`Form::add`] takes. `bucket` are the bytes of a
-    /// whole bucket.
-    fn each(bucket: &[u8], f: impl FnMut(u64, &[u8]));
+    /// Calls `f` for every key with its value: with the slot, counted from the beginning of the bucket, with the hash, and with
+    /// the bytes, which are what [`Form::add`] takes. `bucket` are the bytes of a whole bucket.
+    fn each(bucket: &[u8], f: impl FnMut(usize, u64, &[u8]));
 
     /// Puts in what [`Form::each`] gave of another bucket.
     fn add(pages: &mut Pages, lead: Lead, hash: u64, entry: &[u8]) -> bool;
@@ -157,7 +157,10 @@ pub(super) trait Form<K: Key, V: Record>: Send + 'static {
     /// What is wrong with it.
     fn check(header: &Header, bucket: &[u8]) -> Result<(), &'static str>;
 
-    /// Calls `f` with the key of an entry that [`Form::each`] gave; returns the value.
+    /// Calls `f` with the key of an entry that [`Form::each`] gave.
+    fn with_key<R>(entry: &[u8], f: impl FnOnce(K::Ref<'_>) -> R) -> R;
+
+    /// The same with its value as well.
     fn with_entry<R>(entry: &[u8], f: impl FnOnce(K::Ref<'_>, V) -> R) -> R;
 }
 

@@ -262,13 +262,15 @@ impl<K: Key, V: Record> Form<K, V> for Records {
         pages.write(Self::slot_at(lead, hole), SLOT).fill(0);
     }
 
-    fn each(bucket: &[u8], mut f: impl FnMut(u64, &[u8])) {
+    fn each(bucket: &[u8], mut f: impl FnMut(usize, u64, &[u8])) {
         let Some(header) = bucket.first_chunk().map(Header::parse) else { return };
-        for slot in bucket[LINE..][..usize::from(header.homes) * LINE].chunks_exact(SLOT).map(slot_of) {
+        let slots = bucket[LINE..][..usize::from(header.homes) * LINE].chunks_exact(SLOT).map(slot_of);
+        for (at, slot) in slots.enumerate() {
             if slot != 0 {
                 let record = &bucket[Self::record_of(0, slot)..];
                 let (key, size) = parsed::<K>(record);
-                f(K::hash(key), &record[..size + size_of_value::<V>(&record[size..])]);
+                let entry = &record[..size + size_of_value::<V>(&record[size..])];
+                f(LINE + at * SLOT, K::hash(key), entry);
             }
         }
     }
@@ -316,6 +318,11 @@ impl<K: Key, V: Record> Form<K, V> for Records {
             return Err("a bucket has more keys than it takes");
         }
         Ok(())
+    }
+
+    #[inline(always)]
+    fn with_key<R>(entry: &[u8], f: impl FnOnce(K::Ref<'_>) -> R) -> R {
+        f(parsed::<K>(entry).0)
     }
 
     fn with_entry<R>(entry: &[u8], f: impl FnOnce(K::Ref<'_>, V) -> R) -> R {

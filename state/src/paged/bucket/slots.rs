@@ -240,14 +240,14 @@ impl<K: Key, V: Record> Form<K, V> for Slots {
         header.write(pages, lead.line);
     }
 
-    fn each(bucket: &[u8], mut f: impl FnMut(u64, &[u8])) {
+    fn each(bucket: &[u8], mut f: impl FnMut(usize, u64, &[u8])) {
         let Some(header) = bucket.first_chunk().map(Header::parse) else { return };
         let tags = usize::from(header.homes) * GROUP;
         let slots = bucket[LINE + tags.next_multiple_of(LINE)..].chunks_exact(stride::<K, V>());
-        for (tag, slot) in bucket[LINE..][..tags].iter().zip(slots) {
+        for (at, (tag, slot)) in bucket[LINE..][..tags].iter().zip(slots).enumerate() {
             if *tag > REMOVED {
                 let (key, _) = parsed::<K>(slot);
-                f(K::hash(key), &slot[..size::<K, V>()]);
+                f(LINE + at, K::hash(key), &slot[..size::<K, V>()]);
             }
         }
     }
@@ -290,6 +290,11 @@ impl<K: Key, V: Record> Form<K, V> for Slots {
             return Err("a bucket has more keys than it takes, or has forgotten some that were taken out");
         }
         Ok(())
+    }
+
+    #[inline(always)]
+    fn with_key<R>(entry: &[u8], f: impl FnOnce(K::Ref<'_>) -> R) -> R {
+        f(parsed::<K>(entry).0)
     }
 
     fn with_entry<R>(entry: &[u8], f: impl FnOnce(K::Ref<'_>, V) -> R) -> R {

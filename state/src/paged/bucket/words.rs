@@ -5,7 +5,7 @@
 //! like an empty slot is in the header.
 
 use super::header::ASIDE;
-use super::{Form, Header, Lead, MAX_LOG2, Place, Shape, Spot};
+use super::{Form, Header, Lead, MAX_LOG2, Place, Shape, Spot, parsed};
 use crate::paged::memory::{LINE, PAGE};
 use crate::paged::pages::Pages;
 use millstream_io::record::{Key, KeyWire, Record, Wire, hash_word};
@@ -223,18 +223,18 @@ impl<K: Key, V: Record> Form<K, V> for Words {
         pages.write(Self::at::<V>(lead, hole), size).fill(0);
     }
 
-    fn each(bucket: &[u8], mut f: impl FnMut(u64, &[u8])) {
+    fn each(bucket: &[u8], mut f: impl FnMut(usize, u64, &[u8])) {
         let Some(header) = bucket.first_chunk().map(Header::parse) else { return };
         let size = WORD + value_size::<V>();
         if header.aside {
             let mut entry = [0; WORD + MOST];
             entry[WORD..size].copy_from_slice(&bucket[ASIDE..ASIDE + value_size::<V>()]);
-            f(hash_word(BLANK), &entry[..size]);
+            f(0, hash_word(BLANK), &entry[..size]);
         }
-        for slot in bucket[LINE..].chunks_exact(slot_size::<V>()) {
+        for (at, slot) in bucket[LINE..].chunks_exact(slot_size::<V>()).enumerate() {
             let word = word_of(slot);
             if word != 0 {
-                f(hash_word(word ^ BLANK), &slot[..size]);
+                f(LINE + at * slot_size::<V>(), hash_word(word ^ BLANK), &slot[..size]);
             }
         }
     }
@@ -256,7 +256,7 @@ impl<K: Key, V: Record> Form<K, V> for Words {
         }
         let mut problem = Ok(());
         let mut count = 0;
-        <Self as Form<K, V>>::each(bucket, |_, entry| {
+        <Self as Form<K, V>>::each(bucket, |_, _, entry| {
             count += 1;
             let word = (word_of(entry) ^ BLANK).to_le_bytes();
             let size = K::Wire::FIXED.unwrap_or(WORD).min(WORD);
@@ -272,11 +272,12 @@ impl<K: Key, V: Record> Form<K, V> for Words {
         problem
     }
 
-    fn with_entry<R>(entry: &[u8], f: impl FnOnce(K::Ref<'_>, V) -> R) -> R {
+    fn with_key<R>(entry: &[u8], f: impl FnOnce(K::Ref<'_>) -> R) -> R {
         let word = (word_of(entry) ^ BLANK).to_le_bytes();
-        match K::parse(&word[..K::Wire::FIXED.unwrap_or(WORD).min(WORD)]) {
-            Ok((key, _)) => f(key, decoded(&entry[WORD..])),
-            Err(error) => panic!("a key in the table is well-formed: {error}"),
-        }
+        f(parsed::<K>(&word[..K::Wire::FIXED.unwrap_or(WORD).min(WORD)]).0)
+    }
+
+    fn with_entry<R>(entry: &[u8], f: impl FnOnce(K::Ref<'_>, V) -> R) -> R {
+        <Self as Form<K, V>>::with_key(entry, |key| f(key, decoded(&entry[WORD..])))
     }
 }

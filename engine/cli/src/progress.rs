@@ -113,6 +113,9 @@ mod tests {
         assert_eq!(line(seen(0, 0), 0), "restoring: 0 %, 0 of 100000 keys, 0/s");
         assert_eq!(line(seen(99_000, 2999), 700), "restoring: 99 %, 99000 of 100000 keys, 700/s");
         assert_eq!(line(seen(100_000, 3000), 700), "restoring: 100 %, 100000 of 100000 keys, 700/s");
-        assert_eq!(rate(Some((Duration::from_secs(2), 0)), Duration::from_secs(4), seen(900, 9).counted()), 450);
+        assert_eq!(
+            rate(Some((Duration::from_secs(2), 0)), Duration::from_secs(4), seen(900, 9).counted()),
+            450
+        );
     }
 }

@@ -112,6 +112,12 @@ pub trait Source: Clone + Send + 'static {
     /// [`Class::Data`](crate::error::Class::Data) for input that cannot be read, else a restartable one.
     fn poll(&mut self, out: &mut impl Emit<Self::Out>) -> Result<Poll, ConnectorError>;
 
+    /// Whether it works off a backlog: what it reads is old, and there is much of it. Asked after each poll. As long as any
+    /// source says so, `execution.checkpointing.interval-during-backlog` holds in place of the interval (CP-10).
+    fn is_behind(&self) -> bool {
+        false
+    }
+
     /// Where each split of this subtask stands; finished splits may be left out. What the positions leave behind must be
     /// as durable as they will be.
     ///

@@ -71,7 +71,7 @@ pub struct Run {
     #[arg(short = 'n', long)]
     pub allow_non_restored_state: bool,
 
-    /// Who owns the files restored from: no-claim, the user. Nothing else is supported yet.
+    /// Who owns the snapshot of -s: no-claim, the user; or claim, the job, which deletes it like the oldest of its own.
     #[arg(long, value_name = "MODE")]
     pub claim_mode: Option<String>,
 

@@ -19,6 +19,9 @@ impl Checkpointing {
         let min_pause = self.min_pause.min(LONGEST_PAUSE);
         Self {
             interval: self.interval.map(|interval| interval.max(min_pause)),
+            interval_during_backlog: self
+                .interval_during_backlog
+                .map(|interval| if interval.is_zero() { interval } else { interval.max(min_pause) }),
             min_pause,
             max_concurrent: if min_pause.is_zero() { self.max_concurrent } else { 1 },
             ..self.clone()

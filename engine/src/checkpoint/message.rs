@@ -149,6 +149,13 @@ pub enum Input<A> {
         /// The subtask.
         subtask: SubtaskId,
     },
+    /// A source works off a backlog, or does so no more (CP-10). The last word of each counts; before the first none does.
+    Backlog {
+        /// The source's subtask.
+        subtask: SubtaskId,
+        /// Whether it does.
+        behind: bool,
+    },
     /// A subtask has ended for good.
     Finished {
         /// The subtask.

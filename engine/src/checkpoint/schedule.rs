@@ -29,6 +29,17 @@ impl Schedule {
         Self { interval, min_pause, next, waiting: false, completed: None }
     }
 
+    /// From now on the interval is this one, or none (CP-10). A tick that is due nearer stays where it is.
+    pub(super) fn every(&mut self, now: Moment, interval: Option<Duration>) {
+        let Some(interval) = interval else {
+            (self.next, self.waiting) = (None, false);
+            return;
+        };
+        self.interval = interval;
+        let planned = now.saturating_add(interval);
+        self.next = Some(self.next.map_or(planned, |next| next.min(planned)));
+    }
+
     /// The next moment at which something has to happen; none while a tick waits already.
     pub(super) fn due(&self) -> Option<Moment> {
         self.next.filter(|_| !self.waiting)

@@ -1,7 +1,6 @@
 //! The one table of keys: names, old names, forms, limits and descriptions. Reading, checking, "did you mean" and the
 //! reference page all come from it.
 
-use super::choices::ClaimMode;
 use super::setting::Setting;
 use super::settings::Settings;
 use super::units::ByteSize;
@@ -113,6 +112,9 @@ keys! {
     "execution.checkpointing.interval" = checkpointing.interval,
         "Time from the start of one checkpoint to the start of the next. Without it no checkpoints are taken.",
         "at least 10ms" => |v| v.is_none_or(|d| d >= LEAST_CHECKPOINT_TIME);
+    "execution.checkpointing.interval-during-backlog" = checkpointing.interval_during_backlog,
+        "The interval while a source says that it works off a backlog; with 0ms no periodic checkpoints are taken meanwhile. By default the same as ever.",
+        "0ms, or at least the interval" => |v| v.is_none_or(|d| d.is_zero() || d >= LEAST_CHECKPOINT_TIME);
     "execution.checkpointing.mode" = checkpointing.mode,
         "Whether every record counts exactly once in the state after a failure, or at least once.";
     "execution.checkpointing.timeout" = checkpointing.timeout,
@@ -131,6 +133,9 @@ keys! {
         "Directory of the checkpoints. The command line uses `checkpoints` in its home directory when it is not set.";
     "execution.checkpointing.storage" ["state.checkpoint-storage"] = checkpointing.storage,
         "Where checkpoints are kept: in files, or in memory and gone with the process; then a job of which there are checkpoints in the directory is refused, unless it is to begin without state. By default files if there is a directory, else memory.";
+    "execution.checkpointing.memory-storage.max-state-size" = checkpointing.memory_max_state,
+        "Where checkpoints are kept in memory: bytes that one state of a subtask may have. A checkpoint of more fails. Meant for tests and small state; for more there are files.",
+        "at least 1b" => |v| *v >= ByteSize(1);
     "execution.checkpointing.num-retained" ["state.checkpoints.num-retained"] = checkpointing.num_retained,
         "Completed checkpoints that are kept.",
         "at least 1" => |v| *v >= 1;
@@ -158,8 +163,7 @@ keys! {
     "execution.state-recovery.ignore-unclaimed-state" ["execution.savepoint.ignore-unclaimed-state"] = recovery.ignore_unclaimed_state,
         "State of operators that the job no longer has may be left behind. Option `-n`.";
     "execution.state-recovery.claim-mode" ["execution.savepoint-restore-mode"] = recovery.claim_mode,
-        "Who owns the files restored from: the user, with NO_CLAIM. Option `--claim-mode`.",
-        "NO_CLAIM; CLAIM is not supported yet" => |v| *v == ClaimMode::NoClaim;
+        "Who owns the snapshot that a start is told to go on from: the user, and it is never changed; or, with CLAIM, the job, which deletes it like the oldest of its own checkpoints, with the files that no other checkpoint beside it names. To be given again whenever the start is repeated. Option `--claim-mode`.";
     "execution.state-recovery.fresh" = recovery.fresh,
         "Begin without state although the job has completed checkpoints; nothing old is deleted. Option `--fresh`.";
     "execution.state-recovery.from-local" ["execution.checkpointing.local-backup.enabled", "state.backend.local-recovery"] = recovery.from_local,
@@ -237,7 +241,6 @@ keys! {
 /// Keys (or, with a dot at the end, groups of keys) that are known and not there yet. They are refused with these
 /// words, so that nobody takes them for misspelt or, worse, for working.
 pub(super) static NOT_YET: &[&str] = &[
-    "execution.checkpointing.interval-during-backlog",
     "execution.checkpointing.unaligned",
     "execution.checkpointing.unaligned.",
     "execution.checkpointing.aligned-checkpoint-timeout",
@@ -245,20 +248,16 @@ pub(super) static NOT_YET: &[&str] = &[
     "execution.checkpointing.savepoint-dir",
     "state.savepoints.dir",
     "execution.checkpointing.create-subdir",
-    "execution.checkpointing.cleaner.parallel-mode",
     "execution.checkpointing.snapshot-compression",
     "execution.checkpointing.file-merging.",
-    "execution.checkpointing.prefer-checkpoint-for-recovery",
     "execution.state-recovery.without-channel-state.checkpoint-id",
     "execution.checkpointing.recover-without-channel-state.checkpoint-id",
-    "state.backend.async",
     "state.backend.rocksdb.",
     "state.backend.changelog.",
     "state.changelog.",
     "jobmanager.execution.failover-strategy",
     "pipeline.auto-generate-uids",
     "pipeline.auto-watermark-interval",
-    "pipeline.object-reuse",
     "pipeline.watermark-alignment.",
     "taskmanager.network.memory.buffer-debloat.",
 ];
@@ -274,12 +273,65 @@ static AS_IT_IS: &[(&str, &str)] = &[
     ("execution.checkpointing.unaligned", "false"),
     ("execution.checkpointing.aligned-checkpoint-timeout", "0ms"),
     ("execution.checkpointing.alignment-timeout", "0ms"),
+    ("execution.checkpointing.create-subdir", "true"),
     ("execution.checkpointing.snapshot-compression", "false"),
     ("execution.checkpointing.file-merging.enabled", "false"),
-    ("execution.checkpointing.prefer-checkpoint-for-recovery", "false"),
-    ("state.backend.async", "true"),
+    ("state.changelog.enabled", "false"),
+    ("state.backend.changelog.enabled", "false"),
+    ("pipeline.auto-generate-uids", "true"),
+    ("taskmanager.network.memory.buffer-debloat.enabled", "false"),
     ("jobmanager.execution.failover-strategy", "full"),
 ];
+
+/// A key that is accepted and has no effect any more.
+pub(super) struct NoEffect {
+    /// Its name.
+    pub name: &'static str,
+    /// What happens in any case.
+    pub instead: &'static str,
+    /// The value that asks for just that.
+    usual: bool,
+}
+
+/// Keys of truth values that programs and files may still have. Whatever they say, the same is done.
+pub(super) static NO_EFFECT: &[NoEffect] = &[
+    NoEffect {
+        name: "execution.checkpointing.prefer-checkpoint-for-recovery",
+        instead: "a restart goes on from the newest completed checkpoint, or from what the job was started from",
+        usual: false,
+    },
+    NoEffect {
+        name: "execution.checkpointing.cleaner.parallel-mode",
+        instead: "checkpoints are deleted beside everything else, one after the other",
+        usual: true,
+    },
+    NoEffect {
+        name: "state.backend.async",
+        instead: "snapshots are written while records are processed",
+        usual: true,
+    },
+    NoEffect {
+        name: "pipeline.object-reuse",
+        instead: "records are handed on without copies of them",
+        usual: true,
+    },
+];
+
+impl NoEffect {
+    /// The key with this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        NO_EFFECT.iter().find(|key| key.name == name)
+    }
+
+    /// A word for whoever asks for something else than what is done.
+    ///
+    /// # Errors
+    /// The value is no truth value.
+    pub fn word(&self, value: &str) -> Result<Option<String>, String> {
+        let asked = bool::parse(value)?;
+        Ok((asked != self.usual).then(|| format!("{} has no effect: {}", self.name, self.instead)))
+    }
+}
 
 /// Whether a value asks a key that is not there yet for what is done anyway.
 pub(super) fn is_as_it_is(name: &str, value: &str) -> bool {

@@ -43,6 +43,7 @@ pub use settings::{
 pub use suggest::closest;
 pub use units::{ByteSize, DURATION_FORM, MAX_DURATION, format_duration, parse_duration};
 
+use keys::NoEffect;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
@@ -124,6 +125,11 @@ impl Config {
     pub fn set(&mut self, name: &str, value: &str, origin: Origin) -> Result<(), ConfigError> {
         let refused =
             |problem| ConfigError { key: name.to_owned(), value: value.to_owned(), origin, problem };
+        if let Some(key) = NoEffect::named(name) {
+            let word = key.word(value).map_err(|cause| refused(Problem::Value(cause)))?;
+            self.warnings.extend(word);
+            return Ok(());
+        }
         let Some(key) = Key::named(name) else {
             return if keys::is_as_it_is(name, value) { Ok(()) } else { Err(refused(unknown(name))) };
         };
@@ -175,6 +181,25 @@ impl Config {
         &self.warnings
     }
 
+    /// The same of settings that are accepted beside one another although one has no effect then, whoever gave them.
+    pub fn overruled(&self) -> Vec<String> {
+        let s = &self.settings.checkpointing;
+        let pause = !s.min_pause.is_zero() && s.max_concurrent > 1;
+        let backlog = s.interval.is_none() && s.interval_during_backlog.is_some();
+        let pause = pause.then(|| {
+            format!(
+                "execution.checkpointing.max-concurrent-checkpoints = {} has no effect beside \
+                 execution.checkpointing.min-pause: one checkpoint is taken at a time",
+                s.max_concurrent
+            )
+        });
+        let backlog = backlog.then(|| {
+            "execution.checkpointing.interval-during-backlog has no effect without execution.checkpointing.interval"
+                .to_owned()
+        });
+        pause.into_iter().chain(backlog).collect()
+    }
+
     /// Whether the settings are within their limits and make sense together.
     ///
     /// # Errors
@@ -187,6 +212,14 @@ impl Config {
         if s.checkpointing.storage == Some(CheckpointStorage::Filesystem) && s.checkpointing.dir.is_none() {
             let cause = "files need a directory: set execution.checkpointing.dir".to_owned();
             return Err(self.refuse("execution.checkpointing.storage", cause));
+        }
+        let (interval, backlog) = (s.checkpointing.interval, s.checkpointing.interval_during_backlog);
+        if let (Some(interval), Some(backlog)) = (interval, backlog.filter(|backlog| !backlog.is_zero()))
+            && backlog < interval
+        {
+            let cause =
+                format!("shorter than execution.checkpointing.interval, {}", format_duration(interval));
+            return Err(self.refuse("execution.checkpointing.interval-during-backlog", cause));
         }
         let backoff = &s.restart.exponential_delay;
         if backoff.initial_backoff > backoff.max_backoff {

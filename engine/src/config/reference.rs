@@ -1,5 +1,6 @@
 //! The reference page, written from the table of keys so that it cannot differ from the code.
 
+use super::keys::NO_EFFECT;
 use super::{KEYS, Settings};
 use std::fmt::Write;
 
@@ -19,8 +20,19 @@ pub fn reference() -> String {
             let _ = writeln!(page, "- Old names: {}", names.join(", "));
         }
     }
+    page.push_str(ACCEPTED);
+    for key in NO_EFFECT {
+        let _ = writeln!(page, "- `{}`: {}.", key.name, key.instead);
+    }
     page
 }
+
+const ACCEPTED: &str = "
+## Keys without effect
+
+Accepted with `true` or `false`, so that an older configuration need not be changed. Whatever they say:
+
+";
 
 const HEAD: &str = "\
 # Configuration

@@ -34,6 +34,8 @@ pub struct Settings {
 pub struct Checkpointing {
     /// Time from one start to the next; `None`: no periodic checkpoints (CP-01, CP-02).
     pub interval: Option<Duration>,
+    /// The same while a source works off a backlog; nought: none meanwhile; `None`: no difference (CP-10).
+    pub interval_during_backlog: Option<Duration>,
     /// What a failure may do to the state.
     pub mode: CheckpointMode,
     /// An attempt that takes longer fails (CP-14).
@@ -50,6 +52,8 @@ pub struct Checkpointing {
     pub dir: Option<PathBuf>,
     /// Where they are kept; `None`: files if there is a directory, else memory (CS-01).
     pub storage: Option<CheckpointStorage>,
+    /// Bytes that one state of a subtask may have where they are kept in memory (CS-02).
+    pub memory_max_state: ByteSize,
     /// Completed ones that are kept (RT-01).
     pub num_retained: u32,
     /// Whether a checkpoint has only what changed since the one before, where state can do that.
@@ -74,6 +78,7 @@ impl Default for Checkpointing {
     fn default() -> Self {
         Self {
             interval: None,
+            interval_during_backlog: None,
             mode: CheckpointMode::ExactlyOnce,
             timeout: Duration::from_secs(600),
             min_pause: Duration::ZERO,
@@ -82,6 +87,7 @@ impl Default for Checkpointing {
             retention: Retention::DeleteOnCancellation,
             dir: None,
             storage: None,
+            memory_max_state: ByteSize::mb(5),
             num_retained: 1,
             incremental: true,
             local_dir: None,

@@ -178,7 +178,7 @@ fn keys_of_later_work_are_not_taken_for_misspelt() {
     for name in [
         "execution.checkpointing.unaligned.enabled",
         "execution.checkpointing.unaligned",
-        "execution.checkpointing.create-subdir",
+        "execution.checkpointing.savepoint-dir",
     ] {
         assert_eq!(define(&[(name, "true")]).unwrap_err().problem, Problem::NotYet, "{name}");
     }
@@ -191,8 +191,10 @@ fn keys_of_later_work_may_say_that_they_are_off() {
         ("execution.checkpointing.unaligned.enabled", "false", "true"),
         ("execution.checkpointing.aligned-checkpoint-timeout", "0ms", "1s"),
         ("execution.checkpointing.snapshot-compression", "FALSE", "true"),
-        ("state.backend.async", "true", "false"),
-        ("execution.checkpointing.prefer-checkpoint-for-recovery", "false", "true"),
+        ("execution.checkpointing.create-subdir", "true", "false"),
+        ("state.changelog.enabled", "false", "true"),
+        ("pipeline.auto-generate-uids", "true", "false"),
+        ("taskmanager.network.memory.buffer-debloat.enabled", "false", "true"),
     ] {
         assert_eq!(define(&[(name, off)]).unwrap().to_string(), "", "{name}: nothing is set");
         assert_eq!(define(&[(name, on)]).unwrap_err().problem, Problem::NotYet, "{name}");
@@ -212,15 +214,67 @@ fn ms_025_parallelism_is_at_least_one_and_at_most_the_key_groups() {
     assert!(refused.contains("129") && refused.contains("128"), "{refused}");
 }
 
-/// Claiming comes with savepoints (ruling 32); until then it must not be taken for working.
 #[test]
-fn cl_02_claiming_is_refused_and_not_ignored() {
+fn cl_02_claim_modes_have_their_names() {
+    let with = |value: &str| define(&[("execution.state-recovery.claim-mode", value)]);
     for value in ["no-claim", "NO_CLAIM", "no_claim"] {
-        define(&[("execution.state-recovery.claim-mode", value)]).unwrap().validate().unwrap();
+        assert_eq!(with(value).unwrap().recovery.claim_mode, ClaimMode::NoClaim);
     }
-    let refused =
-        define(&[("execution.state-recovery.claim-mode", "claim")]).unwrap().validate().unwrap_err();
-    assert!(refused.to_string().contains("NO_CLAIM"), "{refused}");
+    assert_eq!(with("Claim").unwrap().recovery.claim_mode, ClaimMode::Claim);
+    let refused = with("legacy").unwrap_err().to_string();
+    assert!(refused.contains("NO_CLAIM | CLAIM"), "{refused}");
+}
+
+/// RS-12: accepted, and told what is done in any case; other values are refused.
+#[test]
+fn rs_12_keys_without_effect_are_accepted_with_a_word() {
+    for (name, usual) in [
+        ("execution.checkpointing.prefer-checkpoint-for-recovery", "false"),
+        ("execution.checkpointing.cleaner.parallel-mode", "true"),
+        ("state.backend.async", "TRUE"),
+        ("pipeline.object-reuse", "true"),
+    ] {
+        let config = define(&[(name, usual)]).unwrap();
+        assert_eq!((config.warnings(), config.to_string().as_str()), (&[][..], ""), "{name}");
+        let other = if usual == "false" { "true" } else { "false" };
+        let config = define(&[(name, other)]).unwrap();
+        let [word] = config.warnings() else { panic!("{name}: {:?}", config.warnings()) };
+        assert!(word.starts_with(&format!("{name} has no effect: ")), "{word}");
+        assert!(matches!(define(&[(name, "maybe")]).unwrap_err().problem, Problem::Value(_)), "{name}");
+    }
+    let word = define(&[("execution.checkpointing.prefer-checkpoint-for-recovery", "true")]).unwrap();
+    assert!(word.warnings()[0].contains("the newest completed checkpoint"));
+}
+
+/// CP-10: nought, or at least the interval.
+#[test]
+fn cp_10_the_interval_during_backlog_is_none_or_the_longer_one() {
+    let with = |backlog: &str| {
+        let key = "execution.checkpointing.interval-during-backlog";
+        define(&[("execution.checkpointing.interval", "10s"), (key, backlog)]).unwrap().validate()
+    };
+    for good in ["none", "0ms", "10s", "1h"] {
+        with(good).unwrap();
+    }
+    for bad in ["9s", "1ms"] {
+        let refused = with(bad).unwrap_err().to_string();
+        assert!(refused.contains("interval-during-backlog") && refused.contains(bad), "{refused}");
+    }
+    assert!(with("9s").unwrap_err().to_string().contains("execution.checkpointing.interval, 10s"));
+}
+
+/// CP-05: not refused, but said.
+#[test]
+fn cp_05_settings_that_another_one_overrules_are_told() {
+    let overruled = |pairs: &[(&str, &str)]| define(pairs).unwrap().overruled();
+    let many = ("execution.checkpointing.max-concurrent-checkpoints", "3");
+    let pause = ("execution.checkpointing.min-pause", "1s");
+    assert_eq!(overruled(&[many]).len() + overruled(&[pause]).len(), 0);
+    let told = overruled(&[many, pause]);
+    assert!(told.len() == 1 && told[0].contains("= 3 has no effect"), "{told:?}");
+    let backlog = ("execution.checkpointing.interval-during-backlog", "1min");
+    assert_eq!(overruled(&[backlog]).len(), 1);
+    assert_eq!(overruled(&[backlog, ("execution.checkpointing.interval", "1s")]).len(), 0);
 }
 
 #[test]
@@ -260,6 +314,7 @@ fn every_default_is_within_its_limit_and_reads_back_as_itself() {
 fn every_name_is_given_once() {
     let mut names: Vec<&str> =
         KEYS.iter().flat_map(|key| std::iter::once(&key.name).chain(key.old).copied()).collect();
+    names.extend(keys::NO_EFFECT.iter().map(|key| key.name));
     assert!(names.iter().all(|name| !keys::is_not_yet(name)));
     let all = names.len();
     names.sort_unstable();
@@ -273,6 +328,8 @@ fn defaults_are_those_of_the_specification() {
     let defaults = Settings::default();
     for (name, value) in [
         ("execution.checkpointing.interval", "none"),
+        ("execution.checkpointing.interval-during-backlog", "none"),
+        ("execution.checkpointing.memory-storage.max-state-size", "5mb"),
         ("execution.checkpointing.mode", "EXACTLY_ONCE"),
         ("execution.checkpointing.timeout", "10min"),
         ("execution.checkpointing.min-pause", "0ms"),

@@ -201,6 +201,7 @@ fn core(
         counters,
         dir: shared.checkpoint_dir.clone(),
         options: shared.write_options,
+        largest_state: shared.settings.largest_state,
         line,
         turns: Turns::new(Some(workshop)),
         flow,

@@ -11,7 +11,7 @@ use super::restore::{Base, Gathered, Prepared};
 use super::supervisor::{Supervisor, SupervisorParts};
 use super::{restore, settings};
 use crate::checkpoint::Coordinator;
-use crate::config::Config;
+use crate::config::{ClaimMode, Config};
 use crate::error::Error;
 use crate::graph::{Graph, Plan};
 use crate::restart::Restart;
@@ -79,6 +79,9 @@ pub(crate) fn launch(
     let mut plan = Plan::new(graph, width, config.pipeline.max_parallelism.map(i64::from))?;
     let own_backend = plan.keep_state_in(settings::backend(config))?;
     let checkpointing = config.checkpointing.interval.is_some();
+    for word in config.overruled() {
+        tracing::warn!(job = name, "{word}");
+    }
     let job_id = JobId::of(name);
     let copies = local_copies(name, config, &environment);
     if let Some(copies) = &copies {
@@ -199,7 +202,11 @@ fn open(name: &str, config: &Config, environment: &Environment) -> Result<Option
     }
     let root = dir.cloned().unwrap_or_else(|| PathBuf::from("checkpoints"));
     let from = settings::start_from(config);
-    Opening::new(environment.checkpoints.clone(), &root, name, &environment.holder, &from).map(Some)
+    let opening = Opening::new(environment.checkpoints.clone(), &root, name, &environment.holder, &from)?;
+    Ok(Some(match config.recovery.claim_mode {
+        ClaimMode::Claim => opening.taking_over(),
+        ClaimMode::NoClaim => opening,
+    }))
 }
 
 /// Whether a job without checkpoints of its own has to do with what is in the directory: it goes on from it, or begins

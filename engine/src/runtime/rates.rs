@@ -94,9 +94,9 @@ mod tests {
     fn met_01_a_new_attempt_begins_with_nothing() {
         let mut rates = Rates::default();
         rates.begin(Duration::ZERO);
-        look(&mut rates, 5_000, spent(0, 5_000, 0));
-        look(&mut rates, 9_000, spent(0, 9_000, 0));
+        look(&mut rates, 5_000, spent(2_500, 2_500, 0));
+        look(&mut rates, 9_000, spent(4_500, 4_500, 0));
         rates.begin(Duration::from_secs(9));
-        assert_eq!(look(&mut rates, 9_100, spent(100, 0, 0)), (1000, 0, 0));
+        assert_eq!(look(&mut rates, 9_100, spent(75, 25, 0)), (750, 250, 0));
     }
 }

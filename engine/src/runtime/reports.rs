@@ -23,6 +23,7 @@ impl Supervisor {
                 self.coordinate(Input::Ack { id, subtask, payload, ended, metrics });
             }
             Report::Declined(id, failure) => self.coordinate(Input::Decline { id, subtask, failure }),
+            Report::Backlog(behind) => self.coordinate(Input::Backlog { subtask, behind }),
             Report::EndOfData if attempt.running < attempt.len() => attempt.ended_early.push(subtask),
             Report::EndOfData => self.coordinate(Input::EndOfData { subtask }),
             Report::PreCommitted => {

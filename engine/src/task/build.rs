@@ -51,6 +51,8 @@ pub(crate) struct TaskSettings {
     pub chunk: usize,
     /// Bytes of copies that a subtask may keep of what changes while it is being copied for a snapshot.
     pub keep: usize,
+    /// Bytes that one state may have in a snapshot, where there is a limit (CS-02).
+    pub largest_state: Option<u64>,
     /// Time between checkpoints, if they are taken.
     pub interval: Option<Duration>,
     /// Whether snapshots have only what changed, where state can do that.

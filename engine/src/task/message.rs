@@ -45,6 +45,8 @@ pub(crate) enum Report {
     Acknowledged(CheckpointId, Acknowledged, AckMetrics),
     /// It cannot contribute to a checkpoint.
     Declined(CheckpointId, CheckpointFailure),
+    /// It is a source and works off a backlog, or does so no more.
+    Backlog(bool),
     /// Its input has ended, and it has emitted everything.
     EndOfData,
     /// Everything has been pre-committed, as asked at the end without checkpoints.

@@ -14,6 +14,7 @@ mod flow;
 mod head;
 mod input_task;
 mod intake;
+mod largest;
 mod merging;
 mod message;
 mod pace;

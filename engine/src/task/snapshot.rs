@@ -59,6 +59,8 @@ pub(crate) struct SnapshotWriter {
     /// Where the directories of the job's checkpoints are.
     pub(crate) dir: PathBuf,
     pub(crate) options: WriteOptions,
+    /// Bytes that one state may have, where there is a limit (CS-02).
+    pub(crate) largest_state: Option<u64>,
     /// The line of checkpoints.
     pub(crate) line: u64,
     pub(crate) turns: Turns,
@@ -90,6 +92,7 @@ impl SnapshotWriter {
             name: self.name.clone(),
             shared: shared_name(self.line, Some(barrier.id), &self.name),
             options: self.options,
+            largest_state: self.largest_state,
         };
         let stream = Stream::new(place, &self.executor, self.flow.clone(), reporter.clone());
         let begun = self.clock.now();

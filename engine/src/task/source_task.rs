@@ -22,6 +22,8 @@ pub(crate) struct SourceTask<S: Source, P> {
     context: Option<SourceContext>,
     head: Head<S, P>,
     pace: Pace,
+    /// What was last said of a backlog.
+    behind: bool,
 }
 
 /// The source and the chain: what answers to signals.
@@ -43,7 +45,14 @@ impl<S: Source, P: Stage<S::Out>> SourceTask<S, P> {
     ) -> Self {
         let counters = context.counters.clone();
         let head = Head { id, source, counters, below };
-        Self { core, restored: Some(restored), context: Some(context), head, pace: Pace::new() }
+        Self {
+            core,
+            restored: Some(restored),
+            context: Some(context),
+            head,
+            pace: Pace::new(),
+            behind: false,
+        }
     }
 
     fn open(&mut self) -> Result<(), Error> {
@@ -83,7 +92,9 @@ impl<S: Source, P: Stage<S::Out>> SourceTask<S, P> {
         let emitted = out.emitted();
         head.counters.records_in.add(emitted);
         self.core.fault.check()?;
-        match polled? {
+        let polled = polled?;
+        self.tell_backlog(polled);
+        match polled {
             Poll::More => Ok(Progress::Worked),
             Poll::Done => {
                 self.head.signal(&mut Signal::End)?;
@@ -94,6 +105,14 @@ impl<S: Source, P: Stage<S::Out>> SourceTask<S, P> {
             }
             Poll::Idle(due) if emitted == 0 => self.idle(due),
             Poll::Idle(_) => Ok(Progress::Worked),
+        }
+    }
+
+    /// Says so when a backlog begins or ends; input that has ended leaves none.
+    fn tell_backlog(&mut self, polled: Poll) {
+        let behind = polled != Poll::Done && self.head.source.is_behind();
+        if std::mem::replace(&mut self.behind, behind) != behind {
+            self.core.reporter.report(Report::Backlog(behind));
         }
     }
 

@@ -5,6 +5,7 @@
 //! something into a queue that nobody works on begins the next piece. So nobody ever waits for anybody.
 
 use super::flow::Flow;
+use super::largest;
 use super::message::{Report, Reporter};
 use super::snapshot::Write;
 use crate::error::{Error, panic_text};
@@ -39,6 +40,7 @@ pub(super) struct Place {
     pub name: String,
     pub shared: String,
     pub options: WriteOptions,
+    pub largest_state: Option<u64>,
 }
 
 struct Lane {
@@ -159,7 +161,9 @@ impl Lane {
 
     fn write(&self, under_way: Option<Outcome<Writing>>, rest: SubtaskSnapshot) -> Outcome<WrittenSnapshot> {
         let writing = under_way.unwrap_or_else(|| Ok(self.begin()))?;
-        Ok(writing.finish(&*self.place.storage, rest)?)
+        let written = writing.finish(&*self.place.storage, rest)?;
+        self.place.largest_state.map_or(Ok(()), |most| largest::check(&written, most))?;
+        Ok(written)
     }
 
     fn begin(&self) -> Writing {

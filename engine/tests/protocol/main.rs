@@ -22,6 +22,7 @@ mod parts;
 mod phases;
 mod real_files;
 mod rescale;
+mod restarts;
 mod snapshots;
 mod statistics;
 mod stopping;

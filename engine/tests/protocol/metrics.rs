@@ -4,8 +4,11 @@ use crate::hand::{Hand, env};
 use crate::jobs::joined;
 use crate::parts::{Fed, Log, Logged, Watch};
 use millstream::config::ByteSize;
+use millstream::connector::CollectSink;
 use millstream::runtime::FigureValue;
+use millstream_io::clock::ManualClock;
 use millstream_io::storage::MemoryStorage;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 const SUBTASKS: [&str; 3] = ["first", "second", "union"];
@@ -140,4 +143,33 @@ fn met_01_restarts_and_the_time_that_they_take() {
     hand.finish_restart();
     pass(&mut hand, 3);
     assert_eq!(all(&hand), [1, 3_000, 0, 5_000].map(FigureValue::Number));
+}
+
+/// A step that finds something counts as work from its beginning: the source idles for four seconds, and then takes one for
+/// its only record.
+#[test]
+fn met_01_a_step_is_work_from_its_beginning() {
+    let (source, clock) = (Fed::new(10), Arc::<OnceLock<Arc<ManualClock>>>::default());
+    let (env, its) = (env(), clock.clone());
+    env.source(source.clone())
+        .name("in")
+        .map(move |n| {
+            if let Some(clock) = its.get() {
+                clock.advance(Duration::from_secs(1));
+            }
+            n
+        })
+        .sink(CollectSink::new());
+    let mut hand = Hand::begin(&env, &MemoryStorage::new());
+    let _ = clock.set(hand.clock.clone());
+    hand.run("in");
+    pass(&mut hand, 4);
+    source.allow(1);
+    hand.run("in");
+    let share = |name: &str| {
+        let figures = hand.control.metrics().figures();
+        figures.into_iter().find(|figure| figure.name == name && figure.subtask.is_some()).unwrap().value
+    };
+    assert_eq!(share("busyTimeMsPerSecond"), FigureValue::Number(200));
+    assert_eq!(share("idleTimeMsPerSecond"), FigureValue::Number(800));
 }

@@ -5,7 +5,7 @@ use millstream::sink::{Epoch, PreCommit, SinkContext};
 use millstream::source::{Poll, SourceContext};
 use millstream::{CheckpointId, Collector, ConnectorError, Emit, Operator, OperatorContext, Sink, Source};
 use millstream_io::clock::ManualClock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -30,6 +30,7 @@ pub struct Fed {
     base: u64,
     last: u64,
     allowed: Arc<AtomicU64>,
+    behind: Arc<AtomicBool>,
     opened: Log,
     told: Log,
     /// How many were emitted; none for a subtask without the only split.
@@ -46,6 +47,7 @@ impl Fed {
             base,
             last,
             allowed: Arc::default(),
+            behind: Arc::default(),
             opened: Log::default(),
             told: Log::default(),
             position: None,
@@ -55,6 +57,11 @@ impl Fed {
     /// Records up to the `n`th may be emitted now.
     pub fn allow(&self, n: u64) {
         self.allowed.store(n, Ordering::Relaxed);
+    }
+
+    /// Whether it works off a backlog from now on.
+    pub fn fall_behind(&self, behind: bool) {
+        self.behind.store(behind, Ordering::Relaxed);
     }
 
     /// All may be emitted, and the input ends.
@@ -98,6 +105,10 @@ impl Source for Fed {
             out.emit(self.base + *position);
         }
         Ok(if allowed > self.last { Poll::Done } else { Poll::Idle(None) })
+    }
+
+    fn is_behind(&self) -> bool {
+        self.behind.load(Ordering::Relaxed)
     }
 
     fn snapshot(&mut self) -> Result<Vec<u64>, ConnectorError> {

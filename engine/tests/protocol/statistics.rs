@@ -3,7 +3,10 @@
 use crate::hand::{Hand, env};
 use crate::jobs::joined;
 use crate::parts::{Fed, Log, Logged, Watch};
+use millstream::JobState;
 use millstream::checkpoint::{AckMetrics, CheckpointRecord, CheckpointStatus};
+use millstream::config::{ByteSize, CheckpointStorage};
+use millstream::connector::CollectSink;
 use millstream_io::storage::MemoryStorage;
 use std::time::Duration;
 
@@ -90,4 +93,73 @@ fn rest_01_a_failure_of_the_attempt_and_the_restore_that_follows() {
     let checkpoints = hand.control.metrics().checkpoints;
     assert_eq!(checkpoints.counts().restored, 1);
     assert_eq!(checkpoints.restored().map(|(id, _)| id), Some(completed));
+}
+
+/// CS-02: a state that is too large for memory fails the checkpoint, which counts, and harms nothing: once it may be larger
+/// the next one has it.
+#[test]
+fn cs_02_er_15_a_state_too_large_for_memory_fails_the_checkpoint_and_nothing_else() {
+    for (most, fits) in [(ByteSize::kb(16), false), (ByteSize::mb(5), true)] {
+        let (source, sink, env) = (Fed::new(5_000), CollectSink::new(), env());
+        let seen = sink.collected();
+        env.configure(|settings| {
+            settings.checkpointing.storage = Some(CheckpointStorage::Memory);
+            settings.checkpointing.memory_max_state = most;
+        });
+        env.source(source.clone())
+            .name("in")
+            .key_by::<u64>(|n| n.get())
+            .process::<u64, u64>("count", |_, _, count, _| *count += 1)
+            .on_end(|_, count, out| out.emit(*count))
+            .uid("count")
+            .sink(sink);
+        let mut hand = Hand::begin(&env, &MemoryStorage::new());
+        source.allow(4_000);
+        hand.run_all();
+        hand.trigger();
+        hand.settle();
+        let record = newest(&hand);
+        match &record.status {
+            CheckpointStatus::Completed => assert!(fits),
+            CheckpointStatus::Failed(failure) => {
+                let text = failure.to_string();
+                assert!(!fits && failure.counts(), "{text}");
+                assert!(
+                    text.contains("16384") && text.contains("execution.checkpointing.storage=filesystem"),
+                    "{text}"
+                );
+            }
+            CheckpointStatus::InProgress => panic!("{record:?}"),
+        }
+        if fits {
+            source.end();
+            hand.finish().unwrap();
+            assert_eq!(seen.take(), vec![1; 5_000]);
+        } else {
+            assert_eq!(hand.control.metrics().state, JobState::Running);
+        }
+    }
+}
+
+/// CP-10: what a source says of a backlog comes to the schedule of checkpoints.
+#[test]
+fn cp_10_a_source_that_is_behind_has_checkpoints_wait() {
+    let (source, env) = (Fed::new(10), env());
+    env.configure(|settings| settings.checkpointing.interval_during_backlog = Some(Duration::ZERO));
+    env.source(source.clone()).name("in").sink(CollectSink::new());
+    let mut hand = Hand::begin(&env, &MemoryStorage::new());
+    hand.checkpoint();
+    source.fall_behind(true);
+    hand.settle();
+    hand.pass(seconds(600));
+    hand.settle();
+    assert_eq!(hand.completed().map(|id| id.0), Some(1));
+    source.fall_behind(false);
+    hand.settle();
+    hand.checkpoint();
+    // The end of its input is the end of its backlog.
+    source.fall_behind(true);
+    hand.settle();
+    source.end();
+    hand.finish().unwrap();
 }

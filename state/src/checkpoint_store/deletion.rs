@@ -2,11 +2,13 @@
 
 use super::remove::remove;
 use super::shared::Sweep;
+use super::taken_over;
 use super::{CheckpointStore, StateError};
 use crate::layout::JobDir;
 use millstream_io::id::CheckpointId;
 use millstream_io::storage::{Lock, Storage};
 use parking_lot::Mutex;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Checkpoints that the store has given up; [`Deletion::run`] deletes them, which may take its time.
@@ -16,6 +18,8 @@ pub struct Deletion {
     dir: JobDir,
     superfluous: Vec<CheckpointId>,
     discarded: Vec<CheckpointId>,
+    /// What the line began with, and has superseded.
+    taken_over: Option<PathBuf>,
     /// What goes behind them.
     shared: Option<Sweep>,
     one_at_a_time: Arc<Mutex<()>>,
@@ -28,17 +32,20 @@ pub struct Deletion {
 pub struct Left {
     superfluous: Vec<CheckpointId>,
     discarded: Vec<CheckpointId>,
+    taken_over: Option<PathBuf>,
     cause: Option<StateError>,
 }
 
 impl Deletion {
     /// Deletes, oldest first. Waits for whoever is deleting already, unless there is nothing to delete.
     pub fn run(mut self) -> Left {
-        let nothing = self.superfluous.is_empty() && self.discarded.is_empty() && self.shared.is_none();
+        let nothing = self.superfluous.is_empty() && self.discarded.is_empty();
+        let nothing = nothing && self.taken_over.is_none() && self.shared.is_none();
         let turn = Arc::clone(&self.one_at_a_time);
         let _turn = (!nothing).then(|| turn.lock());
         let cause = self.all().err();
-        Left { superfluous: self.superfluous, discarded: self.discarded, cause }
+        let Self { superfluous, discarded, taken_over, .. } = self;
+        Left { superfluous, discarded, taken_over, cause }
     }
 
     fn all(&mut self) -> Result<(), StateError> {
@@ -47,6 +54,10 @@ impl Deletion {
                 remove(&*self.storage, &self.dir, id)?;
                 ids.remove(0);
             }
+        }
+        if let Some(dir) = &self.taken_over {
+            taken_over::remove(&*self.storage, &self.dir, dir)?;
+            self.taken_over = None;
         }
         match &self.shared {
             Some(sweep) => Ok(sweep.run(&*self.storage, &self.dir)?),
@@ -64,7 +75,10 @@ impl CheckpointStore {
             if self.lock.is_some() { self.retained.drain(..many).collect() } else { Vec::new() };
         let shared =
             self.retained.last().filter(|_| self.lock.is_some()).and_then(|id| self.sweep(Some(*id)));
-        Deletion { shared, ..self.give_up(superfluous) }
+        // It counts as the oldest.
+        let full = self.lock.is_some() && self.retained.len() >= self.num_retained;
+        let taken_over = self.taken_over.take_if(|_| full);
+        Deletion { shared, taken_over, ..self.give_up(superfluous) }
     }
 
     fn give_up(&mut self, superfluous: Vec<CheckpointId>) -> Deletion {
@@ -72,6 +86,7 @@ impl CheckpointStore {
             storage: Arc::clone(&self.storage),
             dir: self.dir.clone(),
             superfluous,
+            taken_over: None,
             shared: None,
             // A directory that was given up is somebody else's.
             discarded: self.lock.as_ref().map_or_else(Vec::new, |_| std::mem::take(&mut self.undiscarded)),
@@ -107,6 +122,7 @@ impl CheckpointStore {
         self.retained.sort_unstable();
         self.shared.retain(|id, _| self.retained.contains(id));
         self.undiscarded.extend(left.discarded);
+        self.taken_over = self.taken_over.take().or(left.taken_over);
         left.cause.map_or(Ok(()), Err)
     }
 

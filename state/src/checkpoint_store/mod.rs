@@ -12,6 +12,7 @@ mod permit;
 mod remove;
 mod retention;
 mod shared;
+mod taken_over;
 #[cfg(test)]
 mod tests;
 mod traces;
@@ -49,6 +50,8 @@ pub struct CheckpointStore {
     shared: HashMap<CheckpointId, Vec<String>>,
     /// Whether there may be shared files of the line.
     sharing: bool,
+    /// The snapshot that the line began with, where the job owns it and it is still there.
+    taken_over: Option<PathBuf>,
     /// Discarded attempts that could not be removed yet.
     undiscarded: Vec<CheckpointId>,
     /// The final checkpoint of a line that has finished, until that has been told.
@@ -275,9 +278,13 @@ impl CheckpointStore {
         done.retain(|f| {
             (ended.holds(f.id) || !f.complete) && ended.has_done_with(&self.dir.checkpoint(f.id))
         });
+        let taken_over = self.taken_over.take().filter(|dir| ended.has_done_with(dir));
         self.retained.retain(|kept| done.iter().all(|f| f.id != *kept));
         let removed = done.iter().map(|found| remove::remove(&*self.storage, &self.dir, found.id));
         let mut left: Vec<_> = removed.filter_map(|removed| removed.err().map(StateError::from)).collect();
+        if let Some(dir) = taken_over {
+            left.extend(taken_over::remove(&*self.storage, &self.dir, &dir).err());
+        }
         // As long as some are there, they name their files.
         if left.is_empty()
             && let Some(sweep) = self.sweep(None)

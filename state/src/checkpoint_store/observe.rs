@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// What is in the job's directory.
 pub(super) fn observe(storage: &dyn Storage, dir: &JobDir) -> Result<Facts, StateError> {
-    let names = names(storage, dir)?;
-    let checkpoints = among(&names, storage, dir)?;
+    let names = names(storage, dir.root())?;
+    let checkpoints = among(&names, storage, dir.root())?;
     let mut untold: Vec<_> = names.iter().filter_map(|entry| layout::untold_of(&entry.name)).collect();
     untold.sort();
     let lineage = lineage::read(storage, &dir.lineage())?;
@@ -23,8 +23,8 @@ pub(super) fn observe(storage: &dyn Storage, dir: &JobDir) -> Result<Facts, Stat
     Ok(Facts { dir: dir.clone(), lineage, checkpoints, untold, highest_line })
 }
 
-fn names(storage: &dyn Storage, dir: &JobDir) -> Result<Vec<Entry>, StateError> {
-    match storage.list(dir.root()) {
+fn names(storage: &dyn Storage, dir: &Path) -> Result<Vec<Entry>, StateError> {
+    match storage.list(dir) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         other => other.map_err(StateError::Unusable),
     }
@@ -32,15 +32,20 @@ fn names(storage: &dyn Storage, dir: &JobDir) -> Result<Vec<Entry>, StateError> 
 
 /// The `chk-*` by ascending id.
 pub(super) fn checkpoints(storage: &dyn Storage, dir: &JobDir) -> Result<Vec<Found>, StateError> {
+    in_dir(storage, dir.root())
+}
+
+/// The same, of any directory.
+pub(super) fn in_dir(storage: &dyn Storage, dir: &Path) -> Result<Vec<Found>, StateError> {
     among(&names(storage, dir)?, storage, dir)
 }
 
-fn among(names: &[Entry], storage: &dyn Storage, dir: &JobDir) -> Result<Vec<Found>, StateError> {
+fn among(names: &[Entry], storage: &dyn Storage, dir: &Path) -> Result<Vec<Found>, StateError> {
     let mut found = Vec::new();
     for entry in names {
         if let Some(id) = layout::checkpoint_of(&entry.name) {
             let complete =
-                entry.kind == Kind::Dir && exists(storage, &dir.checkpoint(id).join(METADATA_FILE))?;
+                entry.kind == Kind::Dir && exists(storage, &dir.join(&entry.name).join(METADATA_FILE))?;
             found.push(Found { id, complete });
         }
     }

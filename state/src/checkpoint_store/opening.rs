@@ -68,6 +68,8 @@ pub struct Opening {
     traces: Traces,
     lock: Option<Box<dyn Lock>>,
     claimed: bool,
+    /// The job owns the snapshot that the user names.
+    takes_over: bool,
 }
 
 impl Opening {
@@ -111,6 +113,7 @@ impl Opening {
             restored,
             lock,
             claimed: false,
+            takes_over: false,
         })
     }
 
@@ -122,6 +125,13 @@ impl Opening {
     /// What the start goes on from; displayed, the line that tells the user.
     pub fn start(&self) -> &Start {
         &self.plan.start
+    }
+
+    /// The snapshot that the user names becomes the job's own (CL-02, CLAIM): it goes like the oldest of its checkpoints. Without
+    /// a name there is nothing that would not be the job's own anyway.
+    #[must_use]
+    pub fn taking_over(self) -> Self {
+        Self { takes_over: true, ..self }
     }
 
     /// Whether the snapshot that the start goes on from is a checkpoint of the line that goes on: see
@@ -228,7 +238,12 @@ impl Opening {
             Start::Conclude(_) => self.restored.as_ref().map(|last| last.metadata.checkpoint),
             _ => None,
         };
+        let taken_over = match &self.request {
+            Request::From(dir) if self.takes_over && lineage.began_at(dir) => Some(dir.clone()),
+            _ => None,
+        };
         Ok(CheckpointStore {
+            taken_over,
             untold,
             told: None,
             retained: self.own(&lineage),

@@ -35,7 +35,11 @@ fn ms_082_typos_and_bare_numbers_are_refused_by_key_and_allowed_form_and_nothing
         ("--config none.toml", vec!["none.toml"]),
         ("--grace 10", vec!["--grace", "us, ms, s, min, h, d"]),
         ("--fresh -s somewhere", vec!["fresh"]),
-        ("--claim-mode claim", vec!["claim-mode", "CLAIM", "not supported yet"]),
+        (
+            "-D execution.checkpointing.interval=10s -D execution.checkpointing.interval-during-backlog=5s",
+            vec!["interval-during-backlog", "5s", "shorter than execution.checkpointing.interval, 10s"],
+        ),
+        ("-D state.backend.async=maybe", vec!["state.backend.async", "maybe", "true or false"]),
         ("--claim-mode legacy", vec!["claim-mode", "legacy"]),
     ] {
         let before = place.everything();

@@ -18,18 +18,24 @@ impl<A: Clone> Coordinator<A> {
         actions: &mut Vec<Action<A>>,
     ) {
         let ended = std::mem::take(&mut self.ended_early);
+        let behind = std::mem::take(&mut self.behind);
         self.attempt_ended(now, actions);
+        self.behind = behind;
         self.subtasks = Subtasks::new(tasks);
         for subtask in ended {
             self.subtasks.advance(subtask, Progress::Ended);
         }
         self.schedule = self.commits_by_checkpoint().then(|| Schedule::start(now, &self.config, seed));
+        if !self.behind.is_empty() {
+            self.reschedule(now);
+        }
     }
 
     /// CP-21: nothing of this attempt is waited for any more, except what may already be durable.
     pub(super) fn attempt_ended(&mut self, now: Moment, actions: &mut Vec<Action<A>>) {
         self.subtasks = Subtasks::default();
         self.ended_early.clear();
+        self.behind.clear();
         self.schedule = None;
         self.final_retry = FinalRetry::default();
         self.pending.iter_mut().for_each(Pending::orphan);
@@ -38,6 +44,28 @@ impl<A: Clone> Coordinator<A> {
         }
         for ticket in self.requests.drain() {
             actions.push(Action::Answer { ticket, result: Err(CheckpointFailure::AttemptEnded) });
+        }
+    }
+
+    /// CP-10: the last word of each source counts.
+    pub(super) fn backlog(&mut self, now: Moment, subtask: SubtaskId, behind: bool) {
+        let before = self.behind.is_empty();
+        if behind {
+            self.behind.insert(subtask);
+        } else {
+            self.behind.remove(&subtask);
+        }
+        if self.behind.is_empty() != before {
+            self.reschedule(now);
+        }
+    }
+
+    /// The interval is the one that holds now.
+    fn reschedule(&mut self, now: Moment) {
+        let backlog = self.config.interval_during_backlog.filter(|_| !self.behind.is_empty());
+        let interval = backlog.or(self.config.interval).filter(|interval| !interval.is_zero());
+        if let Some(schedule) = self.schedule.as_mut().filter(|_| self.config.enabled()) {
+            schedule.every(now, interval);
         }
     }
 

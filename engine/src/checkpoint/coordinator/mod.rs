@@ -44,6 +44,8 @@ pub struct Coordinator<A> {
     /// Subtasks that reached their end of data before the whole attempt ran.
     ended_early: BTreeSet<SubtaskId>,
     schedule: Option<Schedule>,
+    /// Sources that work off a backlog, also before the whole attempt runs.
+    behind: BTreeSet<SubtaskId>,
     requests: Requests,
     /// In order of ids.
     pending: Vec<Pending<A>>,
@@ -64,6 +66,7 @@ impl<A: Clone> Coordinator<A> {
             subtasks: Subtasks::default(),
             ended_early: BTreeSet::new(),
             schedule: None,
+            behind: BTreeSet::new(),
             requests: Requests::default(),
             pending: Vec::new(),
             latest: None,
@@ -135,6 +138,7 @@ impl<A: Clone> Coordinator<A> {
             }
             Input::TriggerFailed { id, failure } => self.declined(now, id, failure, None, actions),
             Input::EndOfData { subtask } => self.end_of_data(subtask, actions),
+            Input::Backlog { subtask, behind } => self.backlog(now, subtask, behind),
             Input::Finished { subtask } => self.finished(now, subtask, actions),
             Input::Stored { id } => self.stored(now, id, actions),
             Input::StoreFailed { id, cause } => self.store_failed(now, id, cause, actions),

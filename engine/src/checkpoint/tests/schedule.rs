@@ -261,3 +261,61 @@ fn a_tick_that_comes_early_or_twice_does_nothing() {
     assert_eq!(story.feed("1000 tick").len(), 1);
     assert!(story.feed("1000 tick").is_empty());
 }
+
+fn slower_in_backlog(during: i64) -> Checkpointing {
+    Checkpointing { interval_during_backlog: Some(ms(during)), ..every_second() }
+}
+
+/// CP-10: while any source is behind the longer interval holds; when none is any more a nearer tick is planned.
+#[test]
+fn cp_10_checkpoints_are_further_apart_while_a_source_is_behind() {
+    let mut story = tell(
+        &slower_in_backlog(5000),
+        "start s0 s0
+         0    tick          => trigger 1 [0 1]
+         100  decline 1 0 limit => abort 1 [0 1] AlignmentLimit
+         200  backlog 1 on
+         1000 tick          => trigger 2 [0 1]
+         1100 decline 2 0 limit => abort 2 [0 1] AlignmentLimit",
+    );
+    assert_eq!(story.due(), Some(6000), "five seconds behind the last one");
+    story.tell("1200 backlog 0 on\n1300 backlog 1 off");
+    assert_eq!(story.due(), Some(6000), "one is behind still");
+    story.tell("1400 backlog 0 off");
+    assert_eq!(story.due(), Some(2400), "a second from now");
+    story.tell("2400 tick => trigger 3 [0 1]");
+}
+
+/// CP-10: with nought there are none meanwhile, but those that are asked for.
+#[test]
+fn cp_10_with_nought_there_are_no_periodic_ones_meanwhile() {
+    let mut story = tell(&slower_in_backlog(0), "start s0\n10 backlog 0 on");
+    assert_eq!(story.due(), None);
+    story.tell(
+        "60000 ask 7       => trigger 1 [0]
+         60001 ack 1 0     => store 1 [0]
+         60002 stored 1    => complete 1 [0]; answer 7 ok 1
+         70000 backlog 0 off",
+    );
+    assert_eq!(story.due(), Some(71_000));
+}
+
+/// CP-10: the last word counts, also one from before the whole attempt runs, and none outlives its attempt.
+#[test]
+fn cp_10_what_is_said_of_a_backlog_is_of_one_attempt() {
+    let mut story = tell(&slower_in_backlog(0), "backlog 0 on\nstart s0");
+    assert_eq!(story.due(), None, "said before the start");
+    story.tell("fail");
+    story.tell("start s0");
+    assert!(story.due().is_some(), "nothing was said in this attempt");
+}
+
+/// CP-10: a nearer tick stays where it is when a backlog begins, and a pause is kept as ever.
+#[test]
+fn cp_10_an_interval_below_the_pause_is_the_pause_in_a_backlog_too() {
+    let config = Checkpointing { min_pause: ms(3000), ..slower_in_backlog(1000) };
+    let effective = config.effective();
+    assert_eq!((effective.interval, effective.interval_during_backlog), (Some(ms(3000)), Some(ms(3000))));
+    let none = Checkpointing { min_pause: ms(3000), ..slower_in_backlog(0) };
+    assert_eq!(none.effective().interval_during_backlog, Some(ms(0)));
+}

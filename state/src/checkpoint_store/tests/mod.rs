@@ -6,6 +6,7 @@ mod faults;
 mod layout;
 mod merges;
 mod start;
+mod taken_over;
 
 use super::*;
 use crate::OperatorId;

@@ -96,3 +96,24 @@ fn cp_24_what_a_snapshot_keeps_in_memory_is_bounded_though_the_disk_does_not_pro
         check(hand, &sink);
     }
 }
+
+/// CP-16: an abort frees what waited for its turn, and records go on although the disk still does not proceed.
+#[test]
+fn cp_16_an_abort_frees_what_a_snapshot_keeps_and_lets_records_go_on() {
+    let counts = Counts::take();
+    let sink = sink();
+    let mut hand = triggered(&job(128, sink.clone()));
+    let before = counts.live();
+    hand.run_all();
+    let read = hand.control.metrics().records_in;
+    assert!(read < 2 * KEYS && counts.live() > before + BOUND * 3 / 4, "records wait");
+    hand.pass(TIMEOUT);
+    assert_eq!(hand.failed(), 1);
+    hand.step("process");
+    let live = counts.live() - before;
+    assert!(live < BOUND / 2 + BEYOND, "{live} bytes: what was on its way already");
+    hand.run_all();
+    assert_eq!(hand.control.metrics().records_in, 3 * KEYS, "all records");
+    hand.settle();
+    check(hand, &sink);
+}

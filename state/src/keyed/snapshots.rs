@@ -63,9 +63,10 @@ pub trait Snapshots {
     /// When nothing was frozen, or [`drain`](Self::drain) has not yet returned `true`.
     fn take_snapshot(&mut self) -> KeyedSnapshot;
 
-    /// Says that the checkpoint was aborted. A frozen state that no later snapshot builds on is forgotten. One that is what
-    /// changed since the one before is a link of a chain whatever becomes of its checkpoint (ruling 14): it has to be drained
-    /// and taken as ever. Returns whether there is nothing left to do. No key and no page is looked at.
+    /// Says that the checkpoint was aborted. A frozen state that no later snapshot builds on is forgotten. Of one that is what
+    /// changed since the one before, what was encoded is a link of a chain whatever becomes of its checkpoint (ruling 14): it has
+    /// to be drained and taken as ever, though nothing more need be encoded, and what is not counts as changed for the next
+    /// snapshot. Returns whether there is nothing left to do. No key and no page is looked at.
     fn abandon(&mut self) -> bool;
 
     /// Adds one key group's part of a snapshot; of a chain of snapshots, in their order, from the last

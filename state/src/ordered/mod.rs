@@ -53,6 +53,10 @@ pub trait OrderedBackend: Snapshots + Send + 'static {
     /// The last entry whose key comes before `key`.
     fn last_before(&self, group: KeyGroup, key: &[u8]) -> Option<OrderedEntry<'_>>;
 
+    /// The next snapshot, where it has all of the state, need not have entries whose value begins with a time that is not after
+    /// this one, as a little-endian `u64`: they have expired (TT-03). A backend may take no notice, which is the default.
+    fn leave_out_up_to(&mut self, _time: Option<u64>) {}
+
     /// Calls `f` with the entries from `key` on, in their order, until it says `false`.
     fn scan(&self, group: KeyGroup, key: &[u8], f: &mut dyn FnMut(&[u8], &[u8]) -> bool);
 }

@@ -250,6 +250,10 @@ impl OrderedBackend for PagedOrdered {
         }
     }
 
+    fn leave_out_up_to(&mut self, time: Option<u64>) {
+        self.small.leave_out_up_to(time);
+    }
+
     fn scan(&self, group: KeyGroup, key: &[u8], f: &mut dyn FnMut(&[u8], &[u8]) -> bool) {
         match &self.tree {
             Some(tree) => tree.scan(self.index(group), key, f),
@@ -334,6 +338,9 @@ impl Snapshots for PagedOrdered {
 
     fn abandon(&mut self) -> bool {
         let chained = self.tree.is_some() && self.parting.is_none();
+        if let Some(tree) = self.tree.as_mut().filter(|_| chained) {
+            tree.pages.abandon();
+        }
         if self.phase == Phase::Idle || chained {
             return self.phase == Phase::Idle;
         }

@@ -170,6 +170,22 @@ impl Copied {
         }
     }
 
+    /// The group whose turn it is.
+    pub fn turn(&self) -> usize {
+        self.turn
+    }
+
+    /// Whether there is anything of that group.
+    pub fn has_begun(&self) -> bool {
+        self.groups.get(self.turn).is_some_and(|group| group.begun)
+    }
+
+    /// Nothing that was copied before its turn is wanted any more.
+    pub fn forget_early(&mut self) {
+        self.groups.iter_mut().for_each(|group| group.early = Vec::new());
+        self.early = 0;
+    }
+
     /// The next piece that is finished, in order.
     pub fn take(&mut self) -> Option<Piece> {
         self.finished.pop_front()

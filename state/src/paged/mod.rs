@@ -4,7 +4,7 @@
 //! it is large enough that this would cost, it moves to pages, for good. From bottom to top:
 //!
 //! - `memory`: a range that never moves, in memory and in files, by line and by byte;
-//! - `pages`: which lines are dirty, which are frozen, and the only way to change one; `image`: lines as bytes of a snapshot;
+//! - `pages`: which lines are dirty, which are frozen, and the only way to change one; `changed`: in which segments; `image`: lines as bytes of a snapshot;
 //!   `copied`: those bytes on their way out;
 //! - `bucket`: runs of pages with a part of the keys of one key group, in three forms, `words`, `slots` and `records`;
 //! - `directory`: which bucket a hash leads to;
@@ -14,6 +14,7 @@
 //! `table/settle` looks at all of it before it is used.
 
 mod bucket;
+mod changed;
 pub(crate) mod copied;
 pub(crate) mod crew;
 mod directory;
@@ -547,6 +548,7 @@ impl<K: Key, V: Record + Default> Snapshots for PagedState<K, V> {
             None => self.moved,
         };
         if self.freeze == Freeze::Idle || chained {
+            table!(self.pages.abandon());
             return self.freeze == Freeze::Idle;
         }
         self.freeze = Freeze::Idle;

@@ -3,12 +3,14 @@
 //! Each page has two masks of 64 bits, one bit a line: the lines that are dirty, and those that are frozen. [`Pages::freeze`]
 //! swaps the two sets: what was dirty becomes frozen, and the other one, empty, takes over. The owner then
 //! copies the frozen lines out in small steps; a line that is about to change before its turn is copied just before. What
-//! was frozen is copied whatever becomes of its checkpoint: it is a link of a chain. So
+//! was copied is a link of a chain whatever becomes of its checkpoint. Where nobody wants the rest any more
+//! ([`Pages::abandon`]) the lines that are still frozen become dirty instead, and are in the next snapshot. So
 //!
 //! 1. outside a drain no line is frozen;
 //! 2. a line is dirty before it differs from what it held at the last barrier (except in pages that are given back:
 //!    nobody reads these before they are given out again, which makes all their lines dirty);
-//! 3. during a drain, a line that is frozen holds what it held at the barrier; no line is frozen and dirty.
+//! 3. during a drain that was not abandoned, a line that is frozen holds what it held at the barrier; no line is frozen and
+//!    dirty.
 //!
 //! So a line that is dirty already can be changed without a look at anything else, and most lines that change are.
 //!
@@ -16,6 +18,7 @@
 //! but for [`Pages::load`] and [`Pages::cut`], behind which [`Pages::mark_all`] says that everything may have changed.
 //! No other thread touches any of it.
 
+use super::changed::Changed;
 use super::copied::{Copied, Piece};
 use super::image::put_lines;
 use super::memory::{LINE, Line, Memory, PAGE, PAGE_LINES, SEGMENT_PAGES};
@@ -25,8 +28,25 @@ use millstream_io::scratch::{Cutting, ScratchError};
 /// All pages of a segment, as a mask.
 const ALL_PAGES: u16 = ((1u32 << SEGMENT_PAGES) - 1) as u16;
 
+/// Segments whose frozen lines are made dirty again in one step: some tens of microseconds.
+const TAKEN_BACK: usize = if cfg!(test) { 3 } else { 512 };
+
 /// The group of the segment that holds nothing: see [`Pages::new`].
 const NO_GROUP: u32 = u32::MAX;
+
+/// What becomes of lines that are frozen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Drain {
+    /// None is.
+    Over,
+    /// They are copied.
+    All,
+    /// Nobody wants them any more: those of the group whose turn it is are copied still, so that a snapshot has all of a
+    /// group or nothing.
+    Group,
+    /// They become dirty again.
+    Back,
+}
 
 /// What is known of a segment.
 #[derive(Debug)]
@@ -57,13 +77,18 @@ pub(crate) struct Pages {
     groups: Vec<Vec<u32>>,
     /// Those that have, or had, a page that is free.
     open: Vec<Vec<u32>>,
+    /// The segments of which a mask of pages is not empty, for each parity.
+    changed: [Changed; 2],
     /// Which of a segment's two masks is that of pages with dirty lines; the other one is that of pages with frozen ones.
     parity: usize,
-    draining: bool,
+    drain: Drain,
+    /// Not all of what was frozen last is in its snapshot.
+    #[cfg(test)]
+    abandoned: bool,
     /// Where the drain goes on: group and segment of it.
     cursor: (usize, usize),
-    /// Segments that the drain has gone through.
-    passed: usize,
+    /// Segments that the drain has to go through, with those that it has.
+    all: usize,
     copied: Copied,
     #[cfg(test)]
     pub shadow: super::shadow::Shadow,
@@ -83,10 +108,13 @@ impl Pages {
             segments: Vec::new(),
             groups: vec![Vec::new(); groups],
             open: vec![Vec::new(); groups],
+            changed: [Changed::new(groups), Changed::new(groups)],
             parity: 0,
-            draining: false,
+            drain: Drain::Over,
+            #[cfg(test)]
+            abandoned: false,
             cursor: (0, 0),
-            passed: 0,
+            all: 0,
             copied: Copied::new(groups),
             #[cfg(test)]
             shadow: super::shadow::Shadow::default(),
@@ -217,15 +245,31 @@ impl Pages {
     #[cold]
     #[inline(never)]
     fn mark_new(&mut self, page: usize, lines: u64) {
-        if self.draining {
+        if self.drain != Drain::Over {
             self.save(page, lines);
         }
         self.dirty[page] |= lines;
-        self.segments[page / SEGMENT_PAGES].dirty[self.parity] |= 1 << (page % SEGMENT_PAGES);
+        self.mark_pages(page / SEGMENT_PAGES, 1 << (page % SEGMENT_PAGES));
+    }
+
+    /// Notes that pages of a segment have dirty lines.
+    fn mark_pages(&mut self, segment: usize, pages: u16) {
+        let Segment { group, ordinal, dirty, .. } = &mut self.segments[segment];
+        if dirty[self.parity] == 0 && pages != 0 {
+            self.changed[self.parity].add(*group as usize, *ordinal as usize);
+        }
+        dirty[self.parity] |= pages;
     }
 
     /// Copies frozen lines that are about to change.
     fn save(&mut self, page: usize, lines: u64) {
+        match self.drain {
+            Drain::Over | Drain::Back => return,
+            Drain::Group if self.segments[page / SEGMENT_PAGES].group as usize != self.copied.turn() => {
+                return;
+            }
+            _ => {}
+        }
         let lines = self.frozen[page] & lines;
         if lines != 0 {
             self.frozen[page] &= !lines;
@@ -240,27 +284,36 @@ impl Pages {
 
     /// Barrier: the dirty lines are frozen as they are. Constant time.
     pub fn freeze(&mut self) {
-        debug_assert!(!self.draining);
+        debug_assert!(self.drain == Drain::Over);
         #[cfg(test)]
-        self.with_shadow(super::shadow::Shadow::freeze);
+        {
+            self.with_shadow(super::shadow::Shadow::freeze);
+            self.abandoned = false;
+        }
         self.parity = 1 - self.parity;
         std::mem::swap(&mut self.dirty, &mut self.frozen);
-        self.draining = true;
+        self.drain = Drain::All;
         self.cursor = (0, 0);
-        self.passed = 0;
+        self.all = self.changed[1 - self.parity].count();
         self.copied.begin();
     }
 
-    /// Copies frozen lines of about so many bytes. Returns whether all are copied.
+    /// Copies frozen lines of about so many bytes. Returns whether all are copied. Segments without any are not looked at.
     pub fn drain(&mut self, budget: usize) -> bool {
-        if !self.draining {
-            return true;
+        match self.drain {
+            Drain::Over => return true,
+            Drain::Back => return self.take_back(),
+            Drain::All | Drain::Group => {}
         }
         let mut left = budget;
-        let (mut group, mut nth) = self.cursor;
+        let (mut group, mut from) = self.cursor;
         while group < self.groups.len() {
-            let Some(&segment) = self.groups[group].get(nth) else {
-                (group, nth) = (group + 1, 0);
+            let Some(nth) = self.changed[1 - self.parity].next(group, from) else {
+                (group, from) = (group + 1, 0);
+                if self.drain == Drain::Group {
+                    (self.drain, self.cursor) = (Drain::Back, (group, 0));
+                    return self.take_back();
+                }
                 self.copied.next_turn();
                 continue;
             };
@@ -269,11 +322,54 @@ impl Pages {
                 return false;
             }
             self.ask_ahead(group, nth);
-            left = left.saturating_sub(self.drain_segment(segment as usize) + LINE);
-            nth += 1;
-            self.passed += 1;
+            self.changed[1 - self.parity].remove(group, nth);
+            left = left.saturating_sub(self.drain_segment(self.groups[group][nth] as usize) + LINE);
+            from = nth + 1;
         }
-        self.draining = false;
+        self.drain = Drain::Over;
+        self.copied.finish();
+        true
+    }
+
+    /// Nobody wants the rest of what is frozen, and copies that wait for their turn go at once. What was copied stays a link of the
+    /// chain: it is what changed, as far as it goes, and the next snapshot has all else.
+    pub fn abandon(&mut self) {
+        if self.drain == Drain::All {
+            self.drain = if self.copied.has_begun() { Drain::Group } else { Drain::Back };
+            // A line that was copied early has changed since, and is dirty.
+            self.copied.forget_early();
+            #[cfg(test)]
+            {
+                self.abandoned = true;
+            }
+        }
+    }
+
+    /// Makes frozen lines dirty again, of some segments. Returns whether no line is frozen any more.
+    fn take_back(&mut self) -> bool {
+        let (mut group, mut from) = self.cursor;
+        let (mut left, frozen) = (TAKEN_BACK, 1 - self.parity);
+        while group < self.groups.len() {
+            let Some(nth) = self.changed[frozen].next(group, from) else {
+                (group, from) = (group + 1, 0);
+                continue;
+            };
+            if left == 0 {
+                self.cursor = (group, nth);
+                return false;
+            }
+            left -= 1;
+            self.changed[frozen].remove(group, nth);
+            let segment = self.groups[group][nth] as usize;
+            let pages = std::mem::take(&mut self.segments[segment].dirty[frozen]);
+            for page in (0..SEGMENT_PAGES).filter(|page| pages >> page & 1 == 1) {
+                let page = segment * SEGMENT_PAGES + page;
+                self.dirty[page] |= std::mem::take(&mut self.frozen[page]);
+            }
+            self.mark_pages(segment, pages);
+            from = nth + 1;
+        }
+        self.drain = Drain::Over;
         self.copied.finish();
         true
     }
@@ -298,14 +394,18 @@ impl Pages {
     fn ask_ahead(&self, group: usize, nth: usize) {
         const FAR: usize = 6;
         let frozen = 1 - self.parity;
-        let segments = &self.groups[group];
-        if let Some(&far) = segments.get(nth + FAR) {
-            prefetch_index(&self.segments, far as usize);
+        let (segments, changed) = (&self.groups[group], &self.changed[frozen]);
+        let Some(next) = changed.next(group, nth + 1) else { return };
+        // Where changes are many, most segments have some.
+        let far = if changed.has(group, nth + FAR) { Some(nth + FAR) } else { changed.next(group, next + 1) };
+        if let Some(far) = far {
+            let far = segments[far] as usize;
+            prefetch_index(&self.segments, far);
             for page in (0..SEGMENT_PAGES).step_by(8) {
-                prefetch_index(&self.frozen, far as usize * SEGMENT_PAGES + page);
+                prefetch_index(&self.frozen, far * SEGMENT_PAGES + page);
             }
         }
-        let Some(&next) = segments.get(nth + 1) else { return };
+        let next = segments[next];
         let mut dirty = self.segments[next as usize].dirty[frozen];
         while dirty != 0 {
             let page = next as usize * SEGMENT_PAGES + dirty.trailing_zeros() as usize;
@@ -318,10 +418,11 @@ impl Pages {
         }
     }
 
-    /// How many bytes of pages the drain has gone through, and of how many.
+    /// How many bytes of segments with changes the drain has gone through, and of how many.
     pub fn drained(&self) -> (u64, u64) {
         let bytes = |segments: usize| (segments * SEGMENT_PAGES * PAGE) as u64;
-        (bytes(if self.draining { self.passed } else { self.segments.len() }), bytes(self.segments.len()))
+        let left = if self.drain != Drain::Over { self.changed[1 - self.parity].count() } else { 0 };
+        (bytes(self.all - left), bytes(self.all))
     }
 
     /// Bytes of memory that copies of lines take which changed before their turn.
@@ -335,7 +436,7 @@ impl Pages {
         #[cfg(test)]
         {
             groups.iter().for_each(|(group, bytes)| self.shadow.take(*group, bytes));
-            self.shadow.compare();
+            self.shadow.compare(!self.abandoned);
         }
         groups.into_iter()
     }
@@ -388,22 +489,21 @@ impl Pages {
     pub fn mark_all(&mut self) {
         #[cfg(test)]
         self.shadow.forget_base();
-        for (index, segment) in self.segments.iter_mut().enumerate().skip(1) {
-            for page in 0..SEGMENT_PAGES {
-                let bit = 1 << page;
-                if segment.fresh & bit == 0 {
-                    let lines = if segment.free & bit == 0 { u64::MAX } else { 1 };
-                    self.dirty[index * SEGMENT_PAGES + page] |= lines;
-                    segment.dirty[self.parity] |= bit;
-                }
+        for index in 1..self.segments.len() {
+            let Segment { free, fresh, .. } = self.segments[index];
+            for page in (0..SEGMENT_PAGES).filter(|page| fresh >> page & 1 == 0) {
+                let lines = if free >> page & 1 == 0 { u64::MAX } else { 1 };
+                self.dirty[index * SEGMENT_PAGES + page] |= lines;
             }
+            self.mark_pages(index, !fresh & ALL_PAGES);
         }
     }
 
     /// Nothing has changed since the last snapshot: what is there is what was loaded, and in snapshots already.
     pub fn unmark_all(&mut self) {
-        debug_assert!(!self.draining);
+        debug_assert!(self.drain == Drain::Over);
         self.segments.iter_mut().for_each(|segment| segment.dirty = [0; 2]);
+        self.changed.iter_mut().for_each(Changed::clear);
         self.dirty.fill(0);
         #[cfg(test)]
         self.with_shadow(super::shadow::Shadow::resume);

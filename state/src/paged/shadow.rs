@@ -1,6 +1,8 @@
 //! What snapshots add up to, compared with what was there, byte for byte. In unit tests all pages have one, whatever is kept in
 //! them.
 //!
+//! Where a snapshot is abandoned its lines count, and the next one has to have the others.
+//!
 //! At each barrier a line of a page in use that is not what it was at the barrier before must be dirty. Once a snapshot is taken,
 //! all lines of all snapshots from the last base on, later ones over earlier ones, must be the pages in use as they were at the
 //! barrier; lines that came in none are zero.
@@ -59,8 +61,8 @@ impl Shadow {
         self.taken.entry(group).or_default().extend_from_slice(bytes);
     }
 
-    /// All of that snapshot was taken.
-    pub fn compare(&mut self) {
+    /// All of that snapshot was taken, or it was abandoned, and only so far.
+    pub fn compare(&mut self, whole: bool) {
         for (group, bytes) in std::mem::take(&mut self.taken) {
             for entry in entries(&bytes[1..]) {
                 let (page, mut lines, content) = entry.expect("what was written is well-formed");
@@ -70,6 +72,9 @@ impl Shadow {
                     lines &= lines - 1;
                 }
             }
+        }
+        if !whole {
+            return;
         }
         let zero = vec![0; PAGE];
         for (at, content) in &self.barrier {

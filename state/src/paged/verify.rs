@@ -5,8 +5,8 @@ use super::*;
 use crate::key_group::Parallelism;
 use crate::testing::Sample;
 
-/// Changes and removes keys, freezes, and goes on while the snapshot is drained. Returns how many pages were compared, by their
-/// first bytes.
+/// Changes and removes keys, freezes, and goes on while the snapshot is drained; abandons some of them on the way. Returns how
+/// many pages were compared, by their first bytes.
 fn compared<K: Sample + Key, V: Sample + Default>() -> [usize; 7] {
     let whole = Parallelism::new(1, Some(2)).unwrap();
     let mut state = PagedState::<K, V>::new(whole.range_of(0), whole.max()).unwrap().small_up_to(0);
@@ -18,6 +18,9 @@ fn compared<K: Sample + Key, V: Sample + Default>() -> [usize; 7] {
             });
             if n == 1000 {
                 state.freeze();
+            } else if n == 1200 && round % 2 == 1 {
+                assert!(!state.abandon());
+                assert_eq!(state.kept_early(), 0);
             } else if n > 1000 && n % 50 == 0 && state.is_frozen() && state.drain(4000) {
                 state.take_snapshot();
             }
@@ -31,6 +34,29 @@ fn compared<K: Sample + Key, V: Sample + Default>() -> [usize; 7] {
         }
     }
     state.compared()
+}
+
+/// A drain costs as much as there are changes, however large the state is.
+#[test]
+fn cp_24_a_drain_looks_at_no_segment_without_changes() {
+    let whole = Parallelism::new(1, Some(2)).unwrap();
+    let mut state = PagedState::<u64, u64>::new(whole.range_of(0), whole.max()).unwrap().small_up_to(0);
+    let count = |state: &mut PagedState<u64, u64>, key| state.with(u64::hash(key), key, |mut n| *n += 1);
+    (0..50_000).for_each(|key| count(&mut state, key));
+    state.freeze();
+    let (passed, all) = state.drained();
+    assert!(passed == 0 && all > 50_000 * 16, "{passed} of {all}");
+    assert!(!state.drain(1) && state.drained() == (memory::SEGMENT as u64, all), "one segment");
+    while !state.drain(usize::MAX) {}
+    state.take_snapshot();
+    count(&mut state, 7);
+    state.freeze();
+    assert_eq!(state.drained(), (0, memory::SEGMENT as u64));
+    assert!(state.drain(1), "the only one that has changed");
+    assert_eq!(state.take_snapshot().groups.len(), 1);
+    state.freeze();
+    assert!(state.drain(0), "nothing has changed");
+    assert_eq!(state.take_snapshot().groups.len(), 0);
 }
 
 #[test]

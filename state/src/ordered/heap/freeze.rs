@@ -25,6 +25,8 @@ pub(super) struct Freeze {
     /// The key in it behind which the drain goes on; none yet at its beginning.
     after: Option<Vec<u8>>,
     image: Vec<Part>,
+    /// Of the snapshot under way, and of the next one: values that begin with a time up to this are left out.
+    left_out: [Option<u64>; 2],
 }
 
 /// How far the snapshot under way is.
@@ -45,7 +47,7 @@ struct Part {
 impl Freeze {
     pub fn new(groups: usize) -> Self {
         let image = vec![Part::default(); groups];
-        Self { current: 0, phase: Phase::Idle, group: 0, after: None, image }
+        Self { current: 0, phase: Phase::Idle, group: 0, after: None, image, left_out: [None; 2] }
     }
 
     /// What an entry that is new now has been kept for.
@@ -57,15 +59,21 @@ impl Freeze {
         assert_eq!(self.phase, Phase::Idle, "a snapshot is taken or abandoned before the next freeze");
         self.phase = Phase::Draining;
         self.current += 1;
+        self.left_out = [self.left_out[1].take(), None];
         self.group = 0;
         self.after = None;
+    }
+
+    /// The next snapshot need not have values that begin with a time up to this.
+    pub fn leave_out_up_to(&mut self, time: Option<u64>) {
+        self.left_out[1] = time;
     }
 
     /// Keeps an entry that is about to change.
     pub fn keep(&mut self, group: usize, key: &[u8], held: &mut Held) {
         if self.phase == Phase::Draining && held.kept < self.current {
             held.kept = self.current;
-            self.image[group].add(key, &held.value);
+            self.image[group].add(key, &held.value, self.left_out[0]);
         }
     }
 
@@ -84,7 +92,7 @@ impl Freeze {
                 let before = part.bytes.len();
                 if held.kept < self.current {
                     held.kept = self.current;
-                    part.add(key, &held.value);
+                    part.add(key, &held.value, self.left_out[0]);
                 }
                 left = left.saturating_sub(part.bytes.len() - before + EACH);
                 if left == 0 {
@@ -119,7 +127,12 @@ impl Freeze {
 }
 
 impl Part {
-    fn add(&mut self, key: &[u8], value: &[u8]) {
+    /// Adds an entry, unless it has expired.
+    fn add(&mut self, key: &[u8], value: &[u8], left_out: Option<u64>) {
+        let time = || value.first_chunk().map(|time| u64::from_le_bytes(*time));
+        if left_out.is_some_and(|last| time().is_some_and(|time| time <= last)) {
+            return;
+        }
         Bytes::encode_into(key, &mut self.bytes);
         Bytes::encode_into(value, &mut self.bytes);
         self.entries += 1;

@@ -157,6 +157,10 @@ impl OrderedBackend for HeapOrdered {
         self.map(group).range::<[u8], _>(before).next_back().map(|(key, held)| (&key[..], &held.value[..]))
     }
 
+    fn leave_out_up_to(&mut self, time: Option<u64>) {
+        self.freeze.leave_out_up_to(time);
+    }
+
     fn scan(&self, group: KeyGroup, key: &[u8], f: &mut dyn FnMut(&[u8], &[u8]) -> bool) {
         for (key, held) in from(self.map(group), key) {
             if !f(key, &held.value) {

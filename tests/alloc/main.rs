@@ -1,6 +1,7 @@
 //! What the engine takes of memory, counted by the allocator itself.
 
 mod counting;
+mod fields;
 mod records;
 mod snapshots;
 

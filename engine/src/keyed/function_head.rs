@@ -223,7 +223,7 @@ impl<F: KeyedFunction, KF, S: Stage<F::Out>> Control for FunctionHead<F, KF, S> 
         }
         self.below.signal(signal)?;
         if let Signal::Barrier(barrier, _) = signal {
-            self.states.snapshots().for_each(|(_, state)| state.freeze());
+            self.states.freeze();
             if barrier.last {
                 self.alarm.pause(barrier.id);
             }

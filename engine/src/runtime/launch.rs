@@ -83,7 +83,8 @@ pub(crate) fn launch(
         tracing::warn!(job = name, "{word}");
     }
     let job_id = JobId::of(name);
-    let copies = local_copies(name, config, &environment);
+    let copies_before = local_copies(name, config, &environment);
+    let copies = copies_before.clone().filter(|_| config.recovery.from_local);
     if let Some(copies) = &copies {
         environment.checkpoints = Arc::new(Mirrored::new(environment.checkpoints, copies.clone()));
     }
@@ -114,7 +115,7 @@ pub(crate) fn launch(
         sender: sender.clone(),
     };
     let ended = opening.as_ref().and_then(Opening::over);
-    if let (Some(copies), Some(opening)) = (&shared.copies, &opening) {
+    if let (Some(copies), Some(opening)) = (&copies_before, &opening) {
         copies.begin(opening.job_dir().root());
     }
     let (prepared, unread, gathered) = if over {
@@ -127,8 +128,11 @@ pub(crate) fn launch(
         Some(opening) => {
             let store = opening.begin(config.checkpointing.num_retained as usize).map_err(refused)?;
             shared.checkpoint_dir = store.job_dir().root().to_owned();
-            if let Some(copies) = &shared.copies {
-                copies.tidy(&*shared.checkpoints);
+            match (&shared.copies, copies_before) {
+                (Some(copies), _) => copies.tidy(&*shared.checkpoints),
+                // Of an earlier run, which wanted them.
+                (None, Some(copies)) => copies.remove_all(),
+                (None, None) => {}
             }
             if let Some(line) = ended {
                 restore::discard(name, &mut plan, line, gathered.as_ref(), &shared);
@@ -179,9 +183,9 @@ pub(crate) fn launch(
     Ok(Launched { supervisor, control, start })
 }
 
-/// Second copies of what is kept of checkpoints, if there are to be any (BE-06): of what stays in memory there are none.
+/// Where second copies of what is kept of checkpoints are, or were (BE-06): of what stays in memory there are none.
 fn local_copies(name: &str, config: &Config, environment: &Environment) -> Option<Arc<LocalCopies>> {
-    if !config.recovery.from_local || checkpoints_in_memory(config) {
+    if checkpoints_in_memory(config) {
         return None;
     }
     let base = config.checkpointing.local_dir.clone().unwrap_or_else(|| {

@@ -39,6 +39,7 @@ mod process;
 mod quiet;
 mod report;
 mod rng;
+mod shared;
 mod simulation;
 mod trace;
 mod variety;

@@ -10,6 +10,7 @@ use crate::orders::Order;
 use crate::quiet::Quiet;
 use crate::report::Violation;
 use crate::rng::Rng;
+use crate::shared;
 use crate::trace;
 use millstream::runtime::{Abandoned, Environment, Launched, Stepped, Supervisor, Turn};
 use millstream::{CheckpointRequest, Clock, Env, JobControl};
@@ -55,6 +56,8 @@ struct Process<'a> {
     steps: u64,
     told: Vec<Order>,
     requests: Vec<CheckpointRequest>,
+    /// Checkpoints that were complete when the shared files were looked at.
+    looked: u64,
 }
 
 /// What a process runs in.
@@ -100,6 +103,7 @@ pub(crate) fn run(env: &Env, world: World, fate: &Fate, rng: &mut Rng) -> Result
         steps: 0,
         told: Vec::new(),
         requests: Vec::new(),
+        looked: 0,
     };
     let (ended, checkpoints, restarts, held) = match env.launch(JOB, process.environment()) {
         Err(error) => {
@@ -204,6 +208,7 @@ impl Process<'_> {
             // A process that has just died is not stuck, nor one whose last step began background work.
             let idle = quiet.is_complete(self.cells.lock().len()) && self.executor.is_empty();
             if idle && self.storage.crash().is_none() {
+                self.shared_files(&control)?;
                 self.pass_time(&mut quiet)?;
             } else if self.rng.one_in(8) {
                 self.clock.advance(Duration::from_micros(self.rng.below(self.haste) as u64));
@@ -279,6 +284,18 @@ impl Process<'_> {
                 quiet.noise();
             }
         }
+    }
+
+    /// Once a checkpoint is complete and nothing is under way the shared files are those that checkpoints name. What could not
+    /// be removed, or an attempt that was given up writes late, stays for the next one to remove.
+    fn shared_files(&mut self, control: &JobControl) -> Result<(), Violation> {
+        let metrics = control.metrics();
+        let completed = metrics.checkpoints.counts().completed;
+        if completed == self.looked || metrics.restarts > 0 || !self.storage.failures().is_empty() {
+            return Ok(());
+        }
+        self.looked = completed;
+        shared::amiss(&*self.disk).map_or(Ok(()), |what| Err(Violation::Shared { what }))
     }
 
     /// Nothing can happen before the next due moment.

@@ -36,6 +36,11 @@ pub enum Violation {
         /// What is wrong.
         what: String,
     },
+    /// The shared files are not those that the checkpoints name.
+    Shared {
+        /// What is wrong.
+        what: String,
+    },
     /// The job failed although the fault was one that it must survive.
     Failed {
         /// The job's error.
@@ -51,6 +56,7 @@ impl fmt::Display for Violation {
             Self::NoOutcome => f.write_str("done without an outcome"),
             Self::Unanswered => f.write_str("a request for a checkpoint was not answered"),
             Self::NoCheckpoint { path } => write!(f, "told of {}, which is not there", path.display()),
+            Self::Shared { what } => write!(f, "shared files: {what}"),
             Self::Left { what } => write!(f, "left between two processes: {what}"),
             Self::Failed { error } => write!(f, "the job failed: {error}"),
         }

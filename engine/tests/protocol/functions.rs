@@ -2,7 +2,7 @@
 
 use crate::hand::{Hand, env};
 use crate::parts::Fed;
-use millstream::config::StateBackend;
+use millstream::config::{ByteSize, StateBackend};
 use millstream::connector::CollectSink;
 use millstream::state::{
     Aggregate, Aggregating, List, Map, Reduce, Reducing, Scope, Timer, TimerKind, Timers, Ttl, Value,
@@ -10,9 +10,10 @@ use millstream::state::{
 use millstream::state::{
     BackendFactory, BackendName, HeapOrdered, KeyGroupRange, OrderedBackend, PagedFault, StateDescriptor,
 };
-use millstream::{Class, Collector, Env, KeyedFunction};
+use millstream::{CheckpointId, Class, Collector, Env, KeyedFunction};
 use millstream_io::clock::ManualClock;
 use millstream_io::storage::MemoryStorage;
+use millstream_state::metadata::KeyedHandle;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -383,37 +384,61 @@ impl KeyedFunction for Remember {
     }
 }
 
-/// MS-049: entries that nobody reads leave all the same, under a trickle and under none.
+/// Entries of all states, as the newest parts of a checkpoint's key groups have them.
+fn entries(disk: &MemoryStorage, id: CheckpointId) -> u64 {
+    let mut entries = BTreeMap::new();
+    for operator in crate::chain::metadata(disk, id).operators {
+        let parts = operator.subtasks.into_iter().flat_map(|subtask| subtask.keyed);
+        let of = |part: KeyedHandle| part.groups.into_iter().map(move |range| (part.state, range));
+        entries.extend(
+            parts.flat_map(of).map(|(state, range)| ((operator.id, state, range.group), range.entries)),
+        );
+    }
+    entries.values().sum()
+}
+
+/// MS-049: entries that nobody reads leave all the same, under a trickle and under none. Pages count what there is; a snapshot of
+/// tables would lack what has expired in any case.
 #[test]
 fn ms_049_expired_entries_leave_without_being_read() {
-    let (source, sink) = (Fed::new(20_001), CollectSink::new());
-    let env = env();
-    env.source(source.clone())
-        .name("in")
-        .key_by::<u64>(|n| n.get())
-        .function("remember", |states| Remember {
-            seen: states.with_ttl(Ttl::new(Duration::from_secs(1))).value("seen"),
-        })
-        .sink(sink.clone());
-    let mut hand = Hand::begin(&env, &MemoryStorage::new());
-    source.allow(20_000);
-    hand.run_all();
-    hand.checkpoint();
-    let bytes = |hand: &Hand| {
-        let checkpoints = hand.control.metrics().checkpoints;
-        checkpoints.latest_completed().map_or(0, |record| record.metrics.full_bytes)
-    };
-    let most = bytes(&hand);
-    // No record comes; the driver wakes the subtask when it has asked for it.
-    for _ in 0..100 {
-        hand.clock.advance(Duration::from_millis(100));
+    const KEYS: u64 = 20_000;
+    for backend in [StateBackend::Hashmap, StateBackend::Paged] {
+        let (source, sink) = (Fed::new(KEYS + 1), CollectSink::new());
+        let env = env();
+        env.configure(|settings| {
+            settings.state.backend = backend;
+            settings.state.paged_small_state = ByteSize(0);
+        });
+        env.source(source.clone())
+            .name("in")
+            .key_by::<u64>(|n| n.get())
+            .function("remember", |states| Remember {
+                seen: states.with_ttl(Ttl::new(Duration::from_secs(15))).value("seen"),
+            })
+            .sink(sink.clone());
+        let disk = MemoryStorage::new();
+        let mut hand = Hand::begin(&env, &disk);
+        source.allow(KEYS);
         hand.run_all();
+        let bytes = |hand: &Hand| {
+            let checkpoints = hand.control.metrics().checkpoints;
+            checkpoints.latest_completed().map_or(0, |record| record.metrics.full_bytes)
+        };
+        let id = hand.checkpoint();
+        assert_eq!(entries(&disk, id), KEYS, "10 seconds old");
+        let most = bytes(&hand);
+        // No record comes; the driver wakes the subtask when it has asked for it.
+        for _ in 0..200 {
+            hand.clock.advance(Duration::from_millis(100));
+            hand.run_all();
+        }
+        let id = hand.checkpoint();
+        assert!(entries(&disk, id) <= 2, "{backend:?}: {} entries", entries(&disk, id));
+        assert!(backend == StateBackend::Paged || bytes(&hand) * 10 < most, "{} of {most}", bytes(&hand));
+        source.end();
+        hand.finish().unwrap();
+        assert_eq!(sink.collected().take(), [KEYS + 1], "of those that are left");
     }
-    hand.checkpoint();
-    assert!(bytes(&hand) * 10 < most, "{} of {most}", bytes(&hand));
-    source.end();
-    hand.finish().unwrap();
-    assert_eq!(sink.collected().take(), [20_001], "of those that are left");
 }
 
 /// ER-12: a state of another kind under the name of an old one.

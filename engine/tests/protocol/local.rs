@@ -121,3 +121,25 @@ fn be_06_copies_go_with_what_they_are_of() {
     assert_eq!(below(&memory, Path::new("/near")), [] as [PathBuf; 0]);
     assert!(!memory.list(dir().root()).unwrap().iter().any(|entry| entry.name == "chk-1"));
 }
+
+/// Where there are to be no copies any more, the next start removes those of an earlier one, and nothing else.
+#[test]
+fn be_06_a_start_without_copies_removes_those_that_there_are() {
+    let memory = MemoryStorage::new();
+    let job = Counting::new();
+    let mut hand = Hand::begin(&env(&job), &memory);
+    job.checkpoint(&mut hand, 5_000);
+    drop(hand);
+    let memory = memory.kill_image();
+    assert!(!below(&memory, Path::new("/near")).is_empty());
+    let other = Path::new("/near/other/chk-1");
+    memory.create_dir_all(other).unwrap();
+    drop(memory.create(&other.join("1-0")).unwrap());
+    let without = env(&job);
+    without.configure(|settings| settings.recovery.from_local = false);
+    let mut hand = Hand::begin(&without, &memory);
+    assert_eq!(below(&memory, Path::new("/near")), [other.join("1-0")]);
+    job.checkpoint(&mut hand, 5_010);
+    assert_eq!(below(&memory, Path::new("/near")).len(), 1);
+    job.check(hand, 5_010);
+}

@@ -135,6 +135,14 @@ impl<K: Key> States<K> {
         self.fault.take()
     }
 
+    /// Barrier: freezes each of them. Snapshots that have all of a state leave out what has expired by now (TT-03).
+    pub fn freeze(&mut self) {
+        for kept in &mut self.kept {
+            kept.backend.leave_out_up_to(kept.ttl.and_then(|ttl| ttl.over_up_to(self.now)));
+            kept.backend.freeze();
+        }
+    }
+
     /// The states as far as snapshots are concerned, by their index.
     pub fn snapshots(&mut self) -> impl Iterator<Item = (u16, &mut dyn Snapshots)> {
         (0u16..).zip(&mut self.kept).map(|(index, kept)| (index, &mut *kept.backend as &mut dyn Snapshots))

@@ -10,7 +10,8 @@ pub(super) const TIME: usize = 8;
 /// It is not part of a snapshot: a program with another duration applies that to the times that were kept (TT-02). Only whether
 /// there is one is. Time that the job does not run counts.
 ///
-/// What has expired is removed when it is read, and in the background a little with every record and as time passes (TT-03).
+/// What has expired is removed when it is read, and in the background a little with every record and as time passes; a snapshot that
+/// has all of the state leaves it out (TT-03).
 ///
 /// ```
 /// use millstream_state::kinds::{Ttl, TtlUpdate, TtlVisibility};
@@ -68,6 +69,12 @@ impl Ttl {
     pub(super) fn is_over(&self, last: u64, now: u64) -> bool {
         let after = u64::try_from(self.after.as_millis()).unwrap_or(u64::MAX).max(1);
         now.saturating_sub(last) >= after
+    }
+
+    /// The newest time of what has expired now, if anything can have.
+    pub(super) fn over_up_to(&self, now: u64) -> Option<u64> {
+        let after = u64::try_from(self.after.as_millis()).unwrap_or(u64::MAX).max(1);
+        now.checked_sub(after)
     }
 }
 

@@ -94,11 +94,23 @@ impl LocalCopies {
     pub fn tidy(&self, main: &dyn Storage) {
         if let Some(places) = self.places.get() {
             // What cannot be seen or removed now is compared again by the next start, and read by nobody.
-            let _ = self.tidy_up(places, main);
+            let len = |found: Result<_>| found.ok().map(|stat: millstream_io::storage::Stat| stat.len);
+            let _ = self.tidy_up(places, |copy, path| {
+                let there = len(main.stat(path));
+                there.is_some() && there == len(self.storage.stat(copy))
+            });
         }
     }
 
-    fn tidy_up(&self, places: &Places, main: &dyn Storage) -> Result<()> {
+    /// Removes all copies: nobody wants them any more.
+    pub fn remove_all(&self) {
+        if let Some(places) = self.places.get() {
+            let _ = self.tidy_up(places, |_, _| false);
+        }
+    }
+
+    /// Removes copies but for those that are right.
+    fn tidy_up(&self, places: &Places, is_right: impl Fn(&Path, &Path) -> bool) -> Result<()> {
         for dir in self.storage.list(&places.local)? {
             if dir.kind != Kind::Dir || dir.link || !is_dir_of_copies(&dir.name) {
                 continue;
@@ -106,9 +118,7 @@ impl LocalCopies {
             let local = places.local.join(&dir.name);
             for entry in self.storage.list(&local)? {
                 let (copy, path) = (local.join(&entry.name), places.of.join(&dir.name).join(&entry.name));
-                let len = |found: Result<_>| found.ok().map(|stat: millstream_io::storage::Stat| stat.len);
-                let (there, here) = (len(main.stat(&path)), len(self.storage.stat(&copy)));
-                if entry.kind == Kind::File && (there.is_none() || there != here) {
+                if entry.kind == Kind::File && !is_right(&copy, &path) {
                     self.storage.remove(&copy)?;
                 }
             }

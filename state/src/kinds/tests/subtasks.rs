@@ -51,7 +51,7 @@ impl<K: Key> Subtasks<K> {
     }
 
     pub fn freeze(&mut self) {
-        self.each(|_, state| state.freeze());
+        self.all.iter_mut().for_each(States::freeze);
     }
 
     pub fn drain(&mut self, budget: usize) {
@@ -83,6 +83,11 @@ impl<K: Key> Subtasks<K> {
             chain.push(snapshot);
         });
         self.chains = chains;
+    }
+
+    /// Entries in the newest snapshot of a state.
+    pub fn taken(&self, state: usize) -> u64 {
+        self.chains.iter().filter_map(|of| of[state].last()).map(KeyedSnapshot::entries).sum()
     }
 
     /// Goes on from the snapshots that were taken last, with another parallelism.

@@ -116,7 +116,8 @@ fn any_threads_restore_the_same<K: Key, V: Record + Default>(
     let mut state = empty::<K, V>(parallelism(1), 0, on(0));
     let mut parts = Vec::new();
     for round in 0..3 {
-        for n in (0..KEYS).filter(|n| round == 0 || n % 70 == round) {
+        let due = |n: &u64| round == 0 || *n >= KEYS + 4000 * (round - 1) || n % 70 == round;
+        for n in (0..KEYS + 4000 * round).filter(due) {
             let (key, value) = (key(n), (n % 140 != 2).then(|| value(n + round)));
             match &value {
                 Some(value) => drop(model.insert(K::encode(key.view()), V::encode(value.view()))),
@@ -142,7 +143,7 @@ fn any_threads_restore_the_same<K: Key, V: Record + Default>(
         assert!(content(&mut again) == model, "{threads} threads");
         // On what was restored: it grows into pages that are free, or new.
         let (mut more, mut parts) = (model.clone(), parts.clone());
-        for n in KEYS..KEYS + 3000 {
+        for n in 2 * KEYS..3 * KEYS {
             more.insert(K::encode(key(n).view()), V::encode(value(n).view()));
             set(&mut again, &key(n), Some(value(n)));
         }

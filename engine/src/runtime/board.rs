@@ -143,3 +143,39 @@ impl Board {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    /// Monotonic time, and the system's, which somebody may set.
+    struct Settable(Mutex<(Moment, u64)>);
+
+    impl Clock for Settable {
+        fn now(&self) -> Moment {
+            self.0.lock().0
+        }
+
+        fn wall_ms(&self) -> u64 {
+            self.0.lock().1
+        }
+    }
+
+    /// MS-067: the system's time goes back an hour. Moments keep the time that they were told with, and no duration changes.
+    #[test]
+    fn ms_067_a_clock_that_is_set_back_moves_nothing_that_was_told() {
+        const HOUR_MS: u64 = 3_600_000;
+        let clock = Arc::new(Settable(Mutex::new((Duration::from_secs(100), 10 * HOUR_MS))));
+        let board = Board::new(clock.clone(), Vec::new(), &Settings::default());
+        board.enter(JobState::Running);
+        *clock.0.lock() = (Duration::from_secs(107), 9 * HOUR_MS + 7_000);
+        let metrics = board.metrics();
+        assert_eq!(metrics.wall(Duration::from_secs(105)), 10 * HOUR_MS + 5_000);
+        assert_eq!(metrics.uptime, Duration::from_secs(7));
+        board.enter(JobState::Restarting);
+        *clock.0.lock() = (Duration::from_secs(110), 20 * HOUR_MS);
+        assert_eq!(board.metrics().downtime, Duration::from_secs(3));
+        assert_eq!(board.metrics().wall(Duration::from_secs(105)), 10 * HOUR_MS + 5_000);
+    }
+}

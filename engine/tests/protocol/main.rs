@@ -4,6 +4,7 @@
 mod barriers;
 mod carried;
 mod chain;
+mod claim;
 #[path = "../common/mod.rs"]
 mod common;
 mod deletions;

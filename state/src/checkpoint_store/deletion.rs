@@ -55,14 +55,15 @@ impl Deletion {
                 ids.remove(0);
             }
         }
+        if let Some(sweep) = &self.shared {
+            sweep.run(&*self.storage, &self.dir)?;
+        }
+        // Last, so that what cannot be had of others holds up nothing else.
         if let Some(dir) = &self.taken_over {
             taken_over::remove(&*self.storage, &self.dir, dir)?;
             self.taken_over = None;
         }
-        match &self.shared {
-            Some(sweep) => Ok(sweep.run(&*self.storage, &self.dir)?),
-            None => Ok(()),
-        }
+        Ok(())
     }
 }
 

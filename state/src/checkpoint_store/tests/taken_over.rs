@@ -139,12 +139,14 @@ fn cl_02_what_a_running_job_owns_is_not_deleted() {
     checkpoint(&mut running, 1).unwrap();
     let opening = open(&storage, &StartFrom::Path(dir.clone())).unwrap().taking_over();
     let mut store = opening.begin(1).unwrap();
-    checkpoint(&mut store, 2).unwrap();
+    naming(&storage, &mut store, 2, &["1-2-a"]);
+    naming(&storage, &mut store, 3, &[]);
     assert!(matches!(store.subsume(), Err(StateError::InUse { .. })));
     check_content(&storage, &dir);
+    assert!(!there(&storage, &job_dir().shared().join("1-2-a")), "nothing else waits for it");
     running.release();
     drop(running);
-    run(&mut store, [3]);
+    run(&mut store, [4]);
     assert!(!there(&storage, &dir));
 }
 

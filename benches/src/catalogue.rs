@@ -157,6 +157,7 @@ pub const ALL: &[Workload] = &[
         ..rate("state/storage-after-1000", 1, engine::storage::run, engine::storage::image)
     },
     absolute("state/insert/20m", "us", engine::insert::run),
+    Workload { unit: "MB/s", ..rate("spill/replay", 1, engine::spill::run, limits::spill::run) },
     absolute("startup/first-record", "ms", engine::startup::first_record),
     absolute("startup/rss", "MB", engine::startup::rss),
     absolute("sim/small", "us", engine::simulated::run),

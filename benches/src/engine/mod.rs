@@ -14,6 +14,7 @@ pub mod latency;
 pub mod line;
 pub mod restore;
 pub mod simulated;
+pub mod spill;
 pub mod startup;
 pub mod state;
 pub mod storage;

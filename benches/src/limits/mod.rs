@@ -8,5 +8,6 @@ pub mod changes;
 pub mod exchange;
 pub mod keyed_sum;
 pub mod latency;
+pub mod spill;
 pub mod state;
 pub mod wordcount;

@@ -126,7 +126,7 @@ impl Named<'_> {
             id: record.id.0,
             kind: kind.to_owned(),
             status: status.to_owned(),
-            unaligned: false,
+            unaligned: record.metrics.unaligned,
             trigger_ms: metrics.wall(record.triggered),
             duration_ms: ms(record.duration),
             checkpointed_bytes: record.metrics.bytes,

@@ -8,15 +8,18 @@
 //! Invariants:
 //! - a held channel has delivered exactly the barrier of the alignment that is going on, and nothing behind it;
 //! - each id is begun at most once, and ends at most once: in a snapshot or in an abort;
+//! - what overtakes is never a barrier of an [excluded](Aligner::never_overtaken) channel: its data is in the snapshot;
 //! - ids that end come in ascending order (exactly-once), and an id at or below one seen is never begun.
 
 mod announced;
+mod in_flight;
 #[cfg(test)]
 mod tests;
 
 use crate::checkpoint::{Barrier, CheckpointFailure};
 use crate::config::CheckpointMode;
 use announced::Announced;
+pub use in_flight::{InFlight, Reached};
 use millstream_io::id::CheckpointId;
 use std::collections::VecDeque;
 
@@ -37,8 +40,11 @@ pub struct Alignment {
     pub aborted: Vec<Aborted>,
     /// The first barrier of this checkpoint has arrived: the alignment time counts from now.
     pub begun: Option<CheckpointId>,
-    /// The last one has arrived: take the snapshot now, send the barrier on, release what was held.
+    /// All that had to arrive have: take the snapshot now, send the barrier on, release what was held.
     pub complete: Option<Barrier>,
+    /// The channels whose barrier has not arrived then: it overtakes what they bring before it, which belongs to the
+    /// checkpoint as it is ([`InFlight`], UC-02). Ascending.
+    pub overtaken: Vec<usize>,
 }
 
 impl Alignment {
@@ -53,6 +59,8 @@ impl Alignment {
 struct Aligning {
     barrier: Barrier,
     arrived: Vec<bool>,
+    /// The coordinator has said that it need not wait for the barriers of channels that may be overtaken.
+    overtakes: bool,
 }
 
 /// The barrier state of one subtask, for one attempt.
@@ -62,6 +70,8 @@ pub struct Aligner {
     after_tasks_finish: bool,
     /// Channels that have not ended.
     open: Vec<bool>,
+    /// Channels whose barrier has to be waited for in any case.
+    excluded: Vec<bool>,
     /// Those going on, in order of ids; at most one in exactly-once mode.
     aligning: VecDeque<Aligning>,
     /// The highest id begun, cancelled or aborted here.
@@ -80,10 +90,16 @@ impl Aligner {
             mode,
             after_tasks_finish,
             open: vec![true; channels],
+            excluded: vec![false; channels],
             aligning: VecDeque::new(),
             seen: None,
             announced: Announced::default(),
         }
+    }
+
+    /// What this channel brings before a barrier is never overtaken from now on (UC-07).
+    pub fn never_overtaken(&mut self, channel: usize) {
+        self.excluded[channel] = true;
     }
 
     /// Whether the channel's data has to be held back now.
@@ -98,15 +114,16 @@ impl Aligner {
 
     /// A barrier has arrived on a channel.
     pub fn barrier(&mut self, channel: usize, barrier: Barrier) -> Alignment {
-        self.arrived(Some(channel), barrier)
+        self.arrived(Some(channel), barrier, false)
     }
 
-    /// The coordinator has triggered this subtask directly: it is a source, or all its channels have ended.
+    /// The coordinator has triggered this subtask directly: all its channels have ended, or the barriers of those that have
+    /// not need not be waited for (UC-02), or no longer (UC-08).
     pub fn trigger(&mut self, barrier: Barrier) -> Alignment {
-        self.arrived(None, barrier)
+        self.arrived(None, barrier, self.mode == CheckpointMode::ExactlyOnce)
     }
 
-    fn arrived(&mut self, channel: Option<usize>, barrier: Barrier) -> Alignment {
+    fn arrived(&mut self, channel: Option<usize>, barrier: Barrier, overtakes: bool) -> Alignment {
         let mut out = Alignment::default();
         if self.seen < Some(barrier.id) {
             self.begin(barrier, &mut out);
@@ -115,6 +132,7 @@ impl Aligner {
             if let Some(channel) = channel {
                 going_on.arrived[channel] = true;
             }
+            going_on.overtakes |= overtakes;
             self.complete(&mut out);
         }
         out
@@ -177,7 +195,8 @@ impl Aligner {
             let oldest = self.aligning[0].barrier.id;
             self.drop_while(|id| id == oldest, CheckpointFailure::NewerBarrier { newer: barrier.id }, out);
         }
-        self.aligning.push_back(Aligning { barrier, arrived: vec![false; self.open.len()] });
+        let arrived = vec![false; self.open.len()];
+        self.aligning.push_back(Aligning { barrier, arrived, overtakes: false });
         out.begun = Some(barrier.id);
     }
 
@@ -189,10 +208,15 @@ impl Aligner {
         }
     }
 
-    /// Completes the newest that has all barriers of the channels still open, and drops those older than it.
+    /// Completes the newest that has all barriers that have to be waited for, and drops those older than it.
     fn complete(&mut self, out: &mut Alignment) {
-        let all = |a: &Aligning| self.open.iter().zip(&a.arrived).all(|(open, arrived)| *arrived || !*open);
+        let missing = |a: &Aligning, channel: &usize| self.open[*channel] && !a.arrived[*channel];
+        let waits =
+            |a: &Aligning, channel: &usize| missing(a, channel) && (!a.overtakes || self.excluded[*channel]);
+        let channels = 0..self.open.len();
+        let all = |a: &Aligning| !channels.clone().any(|channel| waits(a, &channel));
         let Some(at) = self.aligning.iter().rposition(all) else { return };
+        out.overtaken = channels.clone().filter(|channel| missing(&self.aligning[at], channel)).collect();
         let id = self.aligning[at].barrier.id;
         self.drop_while(|older| older < id, CheckpointFailure::NewerBarrier { newer: id }, out);
         out.complete = self.aligning.pop_front().map(|a| a.barrier);

@@ -181,6 +181,12 @@ impl Env {
         let clock = Arc::new(SystemClock::new());
         let files: Arc<dyn Storage> = Arc::new(DiskStorage::new());
         let holder = format!("pid {}", std::process::id());
+        if config.checkpointing.unaligned && config.checkpointing.aligned_timeout().is_none() {
+            tracing::warn!(
+                "execution.checkpointing.unaligned.enabled has no effect with execution.checkpointing.mode = AT_LEAST_ONCE: \
+                 no barrier waits there"
+            );
+        }
         let memory = runtime::checkpoints_in_memory(&config);
         let checkpoints: Arc<dyn Storage> = if memory {
             runtime::refuse_passing_over(&config, name, &holder, files.clone())?;

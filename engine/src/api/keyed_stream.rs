@@ -4,10 +4,12 @@ use super::{Draft, Stream};
 use crate::graph::OperatorNode;
 use crate::keyed::{Function, KeyContext, KeyedFunction, NoEnd, OnEnd, Process};
 use crate::operator::{Chain, Collector};
+use crate::task::IN_FLIGHT;
 use millstream_io::record::{Key, Record, View};
+use millstream_io::source::Redistribution;
 use millstream_state::descriptor::Layout;
 use millstream_state::kinds::Declarations;
-use millstream_state::{Backend, StateDescriptor, StateKind};
+use millstream_state::{Backend, ListDescriptor, StateDescriptor, StateKind};
 use std::marker::PhantomData;
 
 /// A stream whose records of one key all go to the same subtask.
@@ -82,6 +84,7 @@ where
             // The configuration decides when the job starts.
             backend: Backend::default(),
         }];
+        node.lists = vec![in_flight::<T>()];
         let operator = self.draft.operator(node);
         let chain = Process {
             inputs: self.draft.inputs.clone(),
@@ -110,6 +113,7 @@ where
         let mut node = OperatorNode::new("function");
         node.name = name.into();
         node.states = declared.all().iter().map(|state| state.descriptor().clone()).collect();
+        node.lists = vec![in_flight::<T>()];
         let operator = self.draft.operator(node);
         let inputs = self.draft.inputs.clone();
         Stream::new(self.draft, Function { inputs, operator, key: self.key, f, declared, of: PhantomData })
@@ -173,4 +177,10 @@ where
         let Process { inputs, operator, key, f, of, .. } = self.chain;
         Stream::new(self.draft, Process { inputs, operator, key, f, end: OnEnd(end), of })
     }
+}
+
+/// What is in flight before a keyed operator: each subtask looks for its keys in all of it, so that it may have been kept at
+/// any parallelism (UC-06).
+fn in_flight<T: Record>() -> ListDescriptor {
+    OperatorNode::list::<T>(IN_FLIGHT, Redistribution::Union)
 }

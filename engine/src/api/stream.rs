@@ -159,7 +159,7 @@ impl<C: Chain> Stream<C> {
 
     /// Sends every record to every subtask of the next chain.
     pub fn broadcast(self) -> Stream<InputChain<C::Out>> {
-        let draft = self.exchange(Link::All, move |cx, edge, chain| {
+        let draft = self.exchange(Link::Broadcast, move |cx, edge, chain| {
             let lanes = cx.lanes(edge);
             chain.build(cx, Broadcast::new(lanes))
         });

@@ -1,6 +1,6 @@
 //! What the checkpointing settings come to.
 
-use crate::config::Checkpointing;
+use crate::config::{CheckpointMode, Checkpointing};
 use std::time::Duration;
 
 /// A longer pause is taken for this one, so that no sum of moments overflows (CP-04).
@@ -10,6 +10,13 @@ impl Checkpointing {
     /// Whether checkpoints are taken (CP-01).
     pub fn enabled(&self) -> bool {
         self.interval.is_some()
+    }
+
+    /// How long barriers wait for their turn before they overtake what is in their way: not at all at nought. None where they
+    /// never do (UC-01, UC-08).
+    pub fn aligned_timeout(&self) -> Option<Duration> {
+        let overtakes = self.unaligned && self.mode == CheckpointMode::ExactlyOnce;
+        overtakes.then_some(self.aligned_checkpoint_timeout)
     }
 
     /// The settings in force: the interval is at least the pause (CP-02), the pause at most a year (CP-04), and a

@@ -75,7 +75,9 @@ pub struct AckMetrics {
     pub spilled_bytes: u64,
     /// Bytes of the segments that were processed between the first barrier and the last.
     pub processed_bytes: u64,
-    /// Bytes of channel state saved: 0, since there are no unaligned checkpoints yet.
+    /// Whether the barrier overtook records, which are part of the snapshot (UC-02).
+    pub unaligned: bool,
+    /// Bytes of these records.
     pub persisted_bytes: u64,
     /// From the trigger to the first barrier here.
     pub start_delay: Duration,

@@ -28,6 +28,8 @@ pub(super) struct Acked<A> {
 pub(super) struct Pending<A> {
     pub(super) barrier: Barrier,
     pub(super) deadline: Moment,
+    /// From then on its barriers overtake what is in their way (UC-08).
+    pub(super) overtakes_at: Option<Moment>,
     pub(super) stage: Stage,
     /// Who asked for it.
     pub(super) tickets: Vec<Ticket>,
@@ -42,10 +44,17 @@ pub(super) struct Pending<A> {
 }
 
 impl<A> Pending<A> {
-    pub(super) fn new(barrier: Barrier, deadline: Moment, plan: &Plan, tickets: Vec<Ticket>) -> Self {
+    pub(super) fn new(
+        barrier: Barrier,
+        deadline: Moment,
+        overtakes_at: Option<Moment>,
+        plan: &Plan,
+        tickets: Vec<Ticket>,
+    ) -> Self {
         Self {
             barrier,
             deadline,
+            overtakes_at,
             stage: Stage::Acknowledging,
             tickets,
             notify: plan.acknowledge.iter().copied().collect(),
@@ -76,6 +85,14 @@ impl<A> Pending<A> {
             self.stage = Stage::Acknowledged;
         }
         Ok(())
+    }
+
+    /// Its barriers have not come in time: those that have not acknowledged and have to be triggered directly now.
+    pub(super) fn overtake(&mut self) -> Vec<SubtaskId> {
+        self.overtakes_at = None;
+        let late: Vec<_> = self.missing.difference(&self.direct).copied().collect();
+        self.direct.extend(&late);
+        late
     }
 
     /// Whether this subtask has acknowledged already.

@@ -90,13 +90,18 @@ impl Subtasks {
     /// Who takes part in a checkpoint that is triggered now (CP-28).
     ///
     /// The trigger reaches sources and, whatever their upstream, those that have reached their end of data: no
-    /// barrier need come to them any more. A subtask that ends later is triggered when it says so.
-    pub(super) fn plan(&self, after_tasks_finish: bool) -> Result<Plan, CheckpointFailure> {
+    /// barrier need come to them any more. A subtask that ends later is triggered when it says so. All of them are reached
+    /// directly where `barriers_overtake` (UC-02).
+    pub(super) fn plan(
+        &self,
+        after_tasks_finish: bool,
+        barriers_overtake: bool,
+    ) -> Result<Plan, CheckpointFailure> {
         let some_ended = self.0.values().any(|s| s.progress >= Progress::Ended);
         if !self.any() || (!after_tasks_finish && some_ended && !self.all_ended()) {
             return Err(CheckpointFailure::NotAllTasksRunning);
         }
-        let direct = |s: &Subtask| s.source || s.progress >= Progress::Ended;
+        let direct = |s: &Subtask| barriers_overtake || s.source || s.progress >= Progress::Ended;
         Ok(Plan {
             trigger: self.taking_part().filter(|(_, s)| direct(s)).map(|(id, _)| id).collect(),
             acknowledge: self.taking_part().map(|(id, _)| id).collect(),

@@ -128,6 +128,7 @@ impl AckMetrics {
         self.held_bytes += other.held_bytes;
         self.spilled_bytes += other.spilled_bytes;
         self.processed_bytes += other.processed_bytes;
+        self.unaligned |= other.unaligned;
         self.persisted_bytes += other.persisted_bytes;
         self.alignment = self.alignment.max(other.alignment);
         self.start_delay = self.start_delay.max(other.start_delay);

@@ -154,6 +154,10 @@ keys! {
     "execution.checkpointing.checkpoints-after-tasks-finish"
         ["execution.checkpointing.checkpoints-after-tasks-finish.enabled"] = checkpointing.after_tasks_finish,
         "Whether checkpoints go on after some subtasks have come to their end.";
+    "execution.checkpointing.unaligned.enabled" ["execution.checkpointing.unaligned"] = checkpointing.unaligned,
+        "Whether barriers overtake records that are in their way, which become part of the checkpoint: it is taken at once, however slow the job is. Only with EXACTLY_ONCE, and with one checkpoint at a time. The checkpoint that a job is stopped with never does that.";
+    "execution.checkpointing.aligned-checkpoint-timeout" ["execution.checkpointing.alignment-timeout"] = checkpointing.aligned_checkpoint_timeout,
+        "How long after the start of an unaligned checkpoint its barriers wait for their turn before they overtake what is in their way; with 0ms they never wait.";
     "execution.checkpointing.alignment.memory" = checkpointing.alignment_memory,
         "What one subtask holds back in memory while it waits for the barriers of its other inputs. More than that goes into files in `task.local-dir`.";
     "execution.checkpointing.alignment.max-spill" = checkpointing.alignment_max_spill,
@@ -241,10 +245,11 @@ keys! {
 /// Keys (or, with a dot at the end, groups of keys) that are known and not there yet. They are refused with these
 /// words, so that nobody takes them for misspelt or, worse, for working.
 pub(super) static NOT_YET: &[&str] = &[
-    "execution.checkpointing.unaligned",
-    "execution.checkpointing.unaligned.",
-    "execution.checkpointing.aligned-checkpoint-timeout",
-    "execution.checkpointing.alignment-timeout",
+    "execution.checkpointing.unaligned.forced",
+    "execution.checkpointing.unaligned.interruptible-timers.enabled",
+    "execution.checkpointing.unaligned.max-subtasks-per-channel-state-file",
+    "execution.checkpointing.unaligned.recover-output-on-downstream.enabled",
+    "execution.checkpointing.unaligned.during-recovery.enabled",
     "execution.checkpointing.savepoint-dir",
     "state.savepoints.dir",
     "execution.checkpointing.create-subdir",
@@ -269,10 +274,6 @@ pub(super) fn is_not_yet(name: &str) -> bool {
 
 /// Values of such keys that ask for what is done anyway; these are accepted.
 static AS_IT_IS: &[(&str, &str)] = &[
-    ("execution.checkpointing.unaligned.enabled", "false"),
-    ("execution.checkpointing.unaligned", "false"),
-    ("execution.checkpointing.aligned-checkpoint-timeout", "0ms"),
-    ("execution.checkpointing.alignment-timeout", "0ms"),
     ("execution.checkpointing.create-subdir", "true"),
     ("execution.checkpointing.snapshot-compression", "false"),
     ("execution.checkpointing.file-merging.enabled", "false"),

@@ -221,6 +221,13 @@ impl Config {
                 format!("shorter than execution.checkpointing.interval, {}", format_duration(interval));
             return Err(self.refuse("execution.checkpointing.interval-during-backlog", cause));
         }
+        let checkpoints = s.checkpointing.effective();
+        if checkpoints.aligned_timeout().is_some() && checkpoints.max_concurrent > 1 {
+            let key = "execution.checkpointing.max-concurrent-checkpoints";
+            let cause =
+                "more than one at a time is not possible with execution.checkpointing.unaligned.enabled";
+            return Err(self.refuse(key, cause.to_owned()));
+        }
         let backoff = &s.restart.exponential_delay;
         if backoff.initial_backoff > backoff.max_backoff {
             let cause = format!("longer than the longest pause, {}", format_duration(backoff.max_backoff));

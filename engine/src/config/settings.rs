@@ -66,6 +66,10 @@ pub struct Checkpointing {
     pub write_buffer_size: ByteSize,
     /// Whether checkpoints go on after some subtasks have ended (CP-28).
     pub after_tasks_finish: bool,
+    /// Whether barriers overtake records in their way, which become part of the checkpoint (UC-01).
+    pub unaligned: bool,
+    /// How long barriers wait for their turn before they do (UC-08).
+    pub aligned_checkpoint_timeout: Duration,
     /// Held back in memory while barriers are aligned, by each subtask.
     pub alignment_memory: ByteSize,
     /// Held back in files beyond that; where more would be, the checkpoint is given up (ruling 9).
@@ -94,6 +98,8 @@ impl Default for Checkpointing {
             data_inline_threshold: ByteSize::kb(20),
             write_buffer_size: ByteSize::kb(4),
             after_tasks_finish: true,
+            unaligned: false,
+            aligned_checkpoint_timeout: Duration::ZERO,
             alignment_memory: ByteSize::mb(4),
             alignment_max_spill: ByteSize::gb(1),
             history: 10,

@@ -175,11 +175,7 @@ fn ruling_24_memory_of_state_and_its_files_are_as_configured_or_as_the_machine_h
 
 #[test]
 fn keys_of_later_work_are_not_taken_for_misspelt() {
-    for name in [
-        "execution.checkpointing.unaligned.enabled",
-        "execution.checkpointing.unaligned",
-        "execution.checkpointing.savepoint-dir",
-    ] {
+    for name in ["execution.checkpointing.unaligned.forced", "execution.checkpointing.savepoint-dir"] {
         assert_eq!(define(&[(name, "true")]).unwrap_err().problem, Problem::NotYet, "{name}");
     }
 }
@@ -188,8 +184,6 @@ fn keys_of_later_work_are_not_taken_for_misspelt() {
 #[test]
 fn keys_of_later_work_may_say_that_they_are_off() {
     for (name, off, on) in [
-        ("execution.checkpointing.unaligned.enabled", "false", "true"),
-        ("execution.checkpointing.aligned-checkpoint-timeout", "0ms", "1s"),
         ("execution.checkpointing.snapshot-compression", "FALSE", "true"),
         ("execution.checkpointing.create-subdir", "true", "false"),
         ("state.changelog.enabled", "false", "true"),
@@ -212,6 +206,27 @@ fn ms_025_parallelism_is_at_least_one_and_at_most_the_key_groups() {
     let config = define(&[("parallelism.default", "129"), ("pipeline.max-parallelism", "128")]).unwrap();
     let refused = config.validate().unwrap_err().to_string();
     assert!(refused.contains("129") && refused.contains("128"), "{refused}");
+}
+
+/// UC-01: refused with several at a time, except where these are one all the same (CP-05); at least once it means nothing.
+#[test]
+fn uc_01_unaligned_checkpoints_are_taken_one_at_a_time() {
+    let with = |more: &[(&str, &str)]| {
+        let mut all = vec![
+            ("execution.checkpointing.unaligned", "true"),
+            ("execution.checkpointing.max-concurrent-checkpoints", "2"),
+        ];
+        all.extend(more);
+        define(&all).unwrap().validate()
+    };
+    let refused = with(&[]).unwrap_err().to_string();
+    assert!(
+        refused.contains("max-concurrent-checkpoints") && refused.contains("unaligned.enabled"),
+        "{refused}"
+    );
+    with(&[("execution.checkpointing.max-concurrent-checkpoints", "1")]).unwrap();
+    with(&[("execution.checkpointing.min-pause", "1s")]).unwrap();
+    with(&[("execution.checkpointing.mode", "AT_LEAST_ONCE")]).unwrap();
 }
 
 #[test]
@@ -340,6 +355,8 @@ fn defaults_are_those_of_the_specification() {
         ("execution.checkpointing.data-inline-threshold", "20kb"),
         ("execution.checkpointing.write-buffer-size", "4kb"),
         ("execution.checkpointing.checkpoints-after-tasks-finish", "true"),
+        ("execution.checkpointing.unaligned.enabled", "false"),
+        ("execution.checkpointing.aligned-checkpoint-timeout", "0ms"),
         ("execution.checkpointing.alignment.memory", "4mb"),
         ("execution.checkpointing.alignment.max-spill", "1gb"),
         ("state.backend.type", "hashmap"),

@@ -139,6 +139,11 @@ impl<T: Record> Aside<T> {
         }
     }
 
+    /// What a channel has aside, the oldest first.
+    pub(super) fn of(&self, channel: usize) -> impl Iterator<Item = &Next<T>> {
+        self.queues[channel].iter()
+    }
+
     /// The oldest of what a channel has aside.
     #[inline]
     pub(super) fn take(&mut self, channel: usize) -> Option<Next<T>> {

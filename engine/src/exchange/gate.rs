@@ -5,9 +5,24 @@ use super::aside::{Aside, Batch, Next, NoRoom};
 use millstream_io::Record;
 use millstream_io::ring::Rx;
 use millstream_io::segment::Segment;
+use std::collections::VecDeque;
 
-/// Items taken off a held channel in one visit at most, so that a visit stays short.
-const HELD_PER_VISIT: usize = 8;
+/// Items taken off a channel ahead of their turn in one visit at most, so that a visit stays short.
+pub(crate) const PER_VISIT: usize = 8;
+
+/// In place of a channel: what was in flight when the snapshot was taken that the subtask goes on from.
+pub(crate) const RESTORED: usize = usize::MAX;
+
+/// How a channel is to be treated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Its next item is taken.
+    Open,
+    /// Its items are taken that stand aside; others are first [looked at](Gate::look_ahead).
+    Ahead,
+    /// All items stand aside.
+    Held,
+}
 
 /// What a gate has to offer.
 pub(crate) enum Input<T: Record> {
@@ -37,13 +52,15 @@ pub(crate) struct Gate<T: Record> {
     channels: Vec<Channel<T>>,
     next: usize,
     aside: Aside<T>,
+    /// Goes before everything that comes.
+    restored: VecDeque<Segment<T>>,
 }
 
 impl<T: Record> Gate<T> {
     /// A gate for these channels, with a queue for each of them.
     pub(crate) fn new(rings: Vec<Rx<T, Event>>, aside: Aside<T>) -> Self {
         let channels = rings.into_iter().map(|rx| Channel { rx, spare: None }).collect();
-        Self { channels, next: 0, aside }
+        Self { channels, next: 0, aside, restored: VecDeque::new() }
     }
 
     /// Number of channels.
@@ -61,24 +78,57 @@ impl<T: Record> Gate<T> {
         self.aside.written()
     }
 
+    /// What was in flight comes before everything else (UC-04).
+    pub(crate) fn restore(&mut self, segments: Vec<Segment<T>>) {
+        self.restored.extend(segments);
+    }
+
+    /// What was in flight and has not been taken yet.
+    pub(crate) fn restored(&self) -> impl Iterator<Item = &Segment<T>> {
+        self.restored.iter()
+    }
+
+    /// What a channel has aside, the oldest first.
+    pub(crate) fn aside(&self, at: usize) -> impl Iterator<Item = &Next<T>> {
+        self.aside.of(at)
+    }
+
+    /// Takes the next item of a channel and puts it aside, whether there is room for it or not. Shows it.
+    pub(crate) fn look_ahead(&mut self, at: usize) -> Result<Option<&Next<T>>, NoRoom> {
+        let channel = &mut self.channels[at];
+        let Some(item) = channel.rx.pop(&mut channel.spare) else { return Ok(None) };
+        if let Some(emptied) = self.aside.put(at, item)? {
+            channel.spare = Some(emptied);
+        }
+        Ok(self.aside.of(at).last())
+    }
+
     /// The next item of a channel that is not held.
     #[inline]
-    pub(crate) fn poll(&mut self, held: impl Fn(usize) -> bool) -> Input<T> {
+    pub(crate) fn poll(&mut self, way: impl Fn(usize) -> Way) -> Input<T> {
+        if let Some(segment) = self.restored.pop_front() {
+            return Input::Batch(RESTORED, Batch::Memory(segment));
+        }
         let n = self.channels.len();
         let mut moved = false;
         for _ in 0..n {
             let at = self.next;
             self.next = if at + 1 == n { 0 } else { at + 1 };
-            if held(at) {
-                match self.set_aside(at) {
-                    Ok(some) => moved |= some,
+            let next = match way(at) {
+                Way::Open => self.take(at),
+                Way::Ahead => self.aside.take(at),
+                Way::Held => match self.set_aside(at) {
+                    Ok(some) => {
+                        moved |= some;
+                        None
+                    }
                     Err(no_room) => return Input::Full(no_room),
-                }
-            } else if let Some(next) = self.take(at) {
-                return match next {
-                    Next::Batch(batch) => Input::Batch(at, batch),
-                    Next::Event(event) => Input::Event(at, event),
-                };
+                },
+            };
+            match next {
+                Some(Next::Batch(batch)) => return Input::Batch(at, batch),
+                Some(Next::Event(event)) => return Input::Event(at, event),
+                None => {}
             }
         }
         if moved { Input::Held } else { Input::Nothing }
@@ -96,7 +146,7 @@ impl<T: Record> Gate<T> {
     fn set_aside(&mut self, at: usize) -> Result<bool, NoRoom> {
         let channel = &mut self.channels[at];
         let mut moved = false;
-        for _ in 0..HELD_PER_VISIT {
+        for _ in 0..PER_VISIT {
             let Some(item) = channel.rx.pop(&mut channel.spare) else { break };
             if let Some(emptied) = self.aside.put(at, item)? {
                 channel.spare = Some(emptied);
@@ -109,8 +159,8 @@ impl<T: Record> Gate<T> {
     /// Gives the emptied segment of a batch back to the channel's producer.
     #[inline]
     pub(crate) fn recycle(&mut self, at: usize, batch: Batch<T>) {
-        if let Batch::Memory(segment) = batch {
-            self.channels[at].spare = Some(segment);
+        if let (Batch::Memory(segment), Some(channel)) = (batch, self.channels.get_mut(at)) {
+            channel.spare = Some(segment);
         }
     }
 }

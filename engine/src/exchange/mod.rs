@@ -13,11 +13,11 @@ mod lane;
 mod route;
 mod stage;
 
-pub(crate) use aside::{Aside, Batch, NoRoom};
+pub(crate) use aside::{Aside, Batch, Next, NoRoom};
 pub(crate) use broadcast::Broadcast;
 pub use event::Event;
 pub(crate) use fork::Fork;
-pub(crate) use gate::{Gate, Input};
+pub(crate) use gate::{Gate, Input, PER_VISIT, RESTORED, Way};
 pub(crate) use lane::Lane;
 pub(crate) use route::{Forward, KeyRoute, Rebalance, Route};
 pub(crate) use stage::Exchange;

@@ -10,10 +10,20 @@ use std::any::Any;
 /// Which subtasks of two tasks are linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
-    /// Each with each.
+    /// Each with each; a record goes to one.
     All,
+    /// Each with each; a record goes to all.
+    Broadcast,
     /// Each with its like. Both tasks have the same parallelism.
     Forward,
+}
+
+impl Link {
+    /// Whether a barrier may overtake records (UC-07). Of a forked stream nobody knows at another parallelism where they
+    /// belong, and what all are to have may already have changed the state of one of them.
+    pub(crate) fn may_be_overtaken(self) -> bool {
+        self == Self::All
+    }
 }
 
 /// The ends of an edge's rings, by subtask; typed again by who takes them.

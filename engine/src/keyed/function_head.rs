@@ -13,6 +13,7 @@ use millstream_io::error::Class;
 use millstream_io::record::{Key, Record, View};
 use millstream_io::segment::Segment;
 use millstream_state::OperatorId;
+use millstream_state::key_group::Router;
 use millstream_state::kinds::{Declarations, KeyVisit, States, Timer, TimerKind};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -56,7 +57,6 @@ where
     fn build<S: Stage<F::Out>>(self, cx: &mut BuildContext<'_>, below: S) -> Result<Box<dyn Subtask>, Error> {
         let id = cx.operator_id(self.operator);
         let states = States::new(&self.declared, cx.width, cx.subtask, backends::maker(cx));
-        let gate = cx.gate::<T>(&self.inputs);
         let head = FunctionHead {
             id,
             states: states.map_err(|fault| function_failed(id, fault))?,
@@ -66,12 +66,14 @@ where
             visit: None,
             alarm: Alarm::new(cx.clock.clone()),
             clock: cx.clock.clone(),
+            owner: cx.width.router(),
+            subtask: cx.subtask,
             fault: cx.fault.clone(),
             counters: cx.counters.clone(),
             below,
             of: PhantomData,
         };
-        Ok(Box::new(InputTask::new(cx.core(), cx.restored(), gate, head)))
+        Ok(Box::new(InputTask::new(cx, &self.inputs, self.operator, head)))
     }
 }
 
@@ -86,6 +88,9 @@ struct FunctionHead<F: KeyedFunction, KF, S> {
     visit: Option<KeyVisit<F::Key>>,
     alarm: Alarm,
     clock: Arc<dyn Clock>,
+    /// Where keys belong.
+    owner: Router,
+    subtask: usize,
     fault: Fault,
     counters: Arc<Counters>,
     below: S,
@@ -118,6 +123,11 @@ where
         self.states.clean(done * LOOKS_PER_RECORD);
         self.look_for_faults();
         done
+    }
+
+    fn claim(&mut self, record: View<'_, T>) -> (bool, u64) {
+        let hash = K::hash((self.key)(record));
+        (self.owner.subtask(hash) == self.subtask, hash)
     }
 
     fn finish(&mut self, rows: usize) -> bool {

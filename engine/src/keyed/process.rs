@@ -13,6 +13,7 @@ use millstream_io::counters::Counters;
 use millstream_io::emit::Emit;
 use millstream_io::record::{Key, Record, View};
 use millstream_io::segment::Segment;
+use millstream_state::key_group::Router;
 use millstream_state::keyed::{Entry, KeyedBackend, Visit, batch};
 use millstream_state::{Backend, HeapState, OperatorId, PagedState};
 use std::marker::PhantomData;
@@ -127,7 +128,6 @@ where
         state: B,
         below: S,
     ) -> Box<dyn Subtask> {
-        let gate = cx.gate::<T>(&self.inputs);
         let intake = ProcessHead {
             id: cx.operator_id(self.operator),
             state,
@@ -135,12 +135,14 @@ where
             f: self.f,
             end: self.end,
             visit: Visit::default(),
+            owner: cx.width.router(),
+            subtask: cx.subtask,
             fault: cx.fault.clone(),
             counters: cx.counters.clone(),
             below,
             of: PhantomData,
         };
-        Box::new(InputTask::new(cx.core(), cx.restored(), gate, intake))
+        Box::new(InputTask::new(cx, &self.inputs, self.operator, intake))
     }
 }
 
@@ -152,6 +154,9 @@ struct ProcessHead<T, K, V, U, B, KF, F, G, S> {
     end: G,
     /// How far the visit to all keys at the end has come.
     visit: Visit,
+    /// Where keys belong.
+    owner: Router,
+    subtask: usize,
     fault: Fault,
     counters: Arc<Counters>,
     below: S,
@@ -179,6 +184,11 @@ where
             self.fault.raise(failed(self.id, fault));
         }
         done
+    }
+
+    fn claim(&mut self, record: View<'_, T>) -> (bool, u64) {
+        let hash = K::hash((self.key)(record));
+        (self.owner.subtask(hash) == self.subtask, hash)
     }
 
     fn finish(&mut self, rows: usize) -> bool {

@@ -70,6 +70,11 @@ impl SnapshotParts {
         self.of(operator).lists.push(list);
     }
 
+    /// Adds what was in flight before an operator.
+    pub(crate) fn in_flight(&mut self, operator: OperatorId, records: ListSnapshot) {
+        self.of(operator).lists.push(records);
+    }
+
     /// Adds a drained keyed state of an operator, which is that of this index in it; one that was forgotten has nothing.
     pub(crate) fn collect(
         &mut self,

@@ -133,6 +133,7 @@ impl Attempt {
                 core: Some(core),
                 restored: Some(std::mem::take(&mut restored[index])),
                 targets: &planned.targets,
+                edges: &plan.graph.edges,
             };
             let built = calling(&seat.name, "construction", || (plan.graph.tasks[seat.task].build)(&mut cx))?;
             cells.push(Cell::new(built, reporter, seat.name.clone()));

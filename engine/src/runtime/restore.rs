@@ -3,7 +3,7 @@
 use super::attempt::Shared;
 use crate::error::{Error, calling};
 use crate::graph::{OperatorNode, Plan};
-use crate::task::{OperatorIndex, Restored};
+use crate::task::{IN_FLIGHT, OperatorIndex, Restored};
 use millstream_io::counters::Counters;
 use millstream_io::sink::SinkContext;
 use millstream_io::source::SourceContext;
@@ -13,7 +13,7 @@ use millstream_state::checkpoint_store;
 use millstream_state::metadata::{KeyedHandle, ListHandle, Metadata};
 use millstream_state::redistribute::redistribute;
 use millstream_state::snapshot::SnapshotReader;
-use millstream_state::{StateDescriptor, StateError};
+use millstream_state::{OperatorId, StateDescriptor, StateError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -69,6 +69,12 @@ fn describe(plan: &Plan, index: usize) -> NewOperator {
     }
 }
 
+/// Whether the snapshot has records that were in flight before an operator.
+fn is_in_flight(metadata: &Metadata, id: OperatorId) -> bool {
+    let of_it = metadata.operators.iter().filter(|operator| operator.id == id);
+    of_it.flat_map(|operator| &operator.lists).any(|list| list.name == IN_FLIGHT)
+}
+
 /// Says what the operators of the plan and the snapshot do not have in common (MS-021).
 pub(super) fn tell_unmatched(
     job: &str,
@@ -76,8 +82,12 @@ pub(super) fn tell_unmatched(
     restored: &checkpoint_store::Restored,
     allow_dropped: bool,
 ) {
-    let operators: Vec<NewOperator> =
+    let mut operators: Vec<NewOperator> =
         (0..plan.graph.operators.len()).map(|index| describe(plan, index)).collect();
+    // Nothing of the user's is missing where nothing was in flight.
+    for operator in &mut operators {
+        operator.lists.retain(|list| list.name != IN_FLIGHT || is_in_flight(&restored.metadata, operator.id));
+    }
     let Unmatched { empty, mut left_behind, mut unused } = unmatched(&restored.metadata, &operators);
     if allow_dropped {
         left_behind.append(&mut unused);

@@ -3,7 +3,7 @@
 use super::{Core, Fault, Restored};
 use crate::config::CheckpointMode;
 use crate::exchange::{Aside, Event, Gate, Lane};
-use crate::graph::OwnBackend;
+use crate::graph::{Edge, OwnBackend};
 use millstream_io::Record;
 use millstream_io::clock::Clock;
 use millstream_io::counters::Counters;
@@ -90,6 +90,8 @@ pub struct BuildContext<'a> {
     pub(crate) restored: Option<Restored>,
     /// Number of subtasks at the other end of each edge that leaves this task.
     pub(crate) targets: &'a HashMap<EdgeIndex, Target>,
+    /// All edges of the job.
+    pub(crate) edges: &'a [Edge],
 }
 
 /// What an edge leads to: so many subtasks with so many key groups.
@@ -118,13 +120,18 @@ impl BuildContext<'_> {
         ends.into_iter().map(|tx| Lane::new(tx, self.settings.segment_size)).collect()
     }
 
-    /// The gate of this task, for the channels of all edges that enter it.
-    pub(crate) fn gate<T: Record>(&mut self, inputs: &[EdgeIndex]) -> Gate<T> {
-        let rings: Vec<_> = inputs.iter().flat_map(|edge| self.channels::<T>(*edge)).collect();
+    /// The gate of this task, for the channels of all edges that enter it, and whether a barrier may overtake the records of
+    /// each.
+    pub(crate) fn gate<T: Record>(&mut self, inputs: &[EdgeIndex]) -> (Gate<T>, Vec<bool>) {
+        let (mut rings, mut overtaken) = (Vec::new(), Vec::new());
+        for edge in inputs {
+            rings.extend(self.channels::<T>(*edge));
+            overtaken.resize(rings.len(), self.edges[edge.0].link.may_be_overtaken());
+        }
         let TaskSettings { alignment_memory, alignment_files, .. } = *self.settings;
         let scratch = self.supply.scratch.clone();
         let aside = Aside::new(rings.len(), alignment_memory, alignment_files, scratch);
-        Gate::new(rings, aside)
+        (Gate::new(rings, aside), overtaken)
     }
 
     fn channels<T: Record>(&mut self, edge: EdgeIndex) -> Vec<Rx<T, Event>> {

@@ -13,6 +13,8 @@ use crossbeam_channel::Receiver;
 use millstream_io::clock::{Clock, Moment};
 use millstream_io::counters::{Counters, Doing};
 use millstream_io::id::CheckpointId;
+use millstream_state::OperatorId;
+use millstream_state::snapshot::ListSnapshot;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -165,9 +167,14 @@ impl Core {
         self.passed = Some(barrier.id);
         self.counters().barrier.complete(metrics.start_delay, metrics.alignment);
         // A barrier that arrives during a drain finishes the drain first (ruling 13).
-        while self.pending.is_some() {
+        while self.is_draining() {
             self.drain(self.pace.most(), chain)?;
         }
+        // What still waits for barriers of its own has been given up by whoever sends this one.
+        if let Some(pending) = &mut self.pending {
+            pending.aborted();
+        }
+        self.hand_in();
         self.fault.check()?;
         let begun = self.clock.now();
         let full = !self.settings.incremental || barrier.kind == CheckpointKind::FullCheckpoint;
@@ -182,6 +189,9 @@ impl Core {
         let ended = matches!(self.phase, Phase::Ended);
         self.pending = Some(self.writer.begin(barrier, parts, metrics, ended, &self.reporter));
         self.pace.begin(now);
+        if let Some(pending) = &mut self.pending {
+            pending.awaits_in_flight = metrics.unaligned;
+        }
         if barrier.last {
             self.parked_in = self.phase;
             self.phase = Phase::Parked(barrier.id);
@@ -193,12 +203,33 @@ impl Core {
     /// Whether a snapshot is under way of which some state is yet to be encoded: until then nothing may change what is
     /// emitted at the end.
     pub(crate) fn is_draining(&self) -> bool {
-        self.pending.is_some()
+        self.pending.as_ref().is_some_and(|pending| !pending.drained)
+    }
+
+    /// What was in flight at the snapshot of this checkpoint is complete.
+    pub(crate) fn in_flight(
+        &mut self,
+        id: CheckpointId,
+        head: OperatorId,
+        records: ListSnapshot,
+        bytes: u64,
+    ) {
+        if let Some(pending) = self.pending.as_mut().filter(|pending| pending.barrier.id == id) {
+            pending.in_flight(head, records, bytes);
+        }
+        self.hand_in();
+    }
+
+    /// Hands over a snapshot that has everything.
+    fn hand_in(&mut self) {
+        if let Some(pending) = self.pending.take_if(|pending| pending.drained && !pending.awaits_in_flight) {
+            self.writer.finish(pending, &self.reporter);
+        }
     }
 
     /// Encodes some frozen state, and hands over what is finished.
     fn drain(&mut self, budget: usize, chain: &mut impl Control) -> Result<(), Error> {
-        let Some(pending) = &mut self.pending else { return Ok(()) };
+        let Some(pending) = self.pending.as_mut().filter(|pending| !pending.drained) else { return Ok(()) };
         let mut draining = Draining::new(budget, self.writer.flow.clone());
         chain.signal(&mut Signal::Drain(&mut draining))?;
         let Drained { complete, passed, kept, chunks } = draining.over();
@@ -207,16 +238,15 @@ impl Core {
         self.kept = kept + self.writer.flow.beyond();
         if complete {
             chain.signal(&mut Signal::Collect(&mut pending.parts))?;
-            if let Some(pending) = self.pending.take() {
-                self.writer.finish(pending, &self.reporter);
-            }
+            pending.drained = true;
+            self.hand_in();
         }
         Ok(())
     }
 
     /// The same, of so many bytes or what there is room for. Did it do anything?
     fn drain_within(&mut self, budget: usize, chain: &mut impl Control) -> Result<bool, Error> {
-        if self.pending.is_none() {
+        if !self.is_draining() {
             return Ok(false);
         }
         let room = self.writer.flow.room();
@@ -227,13 +257,13 @@ impl Core {
 
     /// Drains beside work, and says whether there is to be any.
     pub(crate) fn drain_some(&mut self, now: Moment, chain: &mut impl Control) -> Result<Beside, Error> {
-        if self.pending.is_none() {
+        if !self.is_draining() {
             return Ok(Beside::Records);
         }
         let budget = self.pace.bytes(now, self.drained, self.kept);
         let drained = self.drain_within(budget, chain)?;
         Ok(match drained {
-            _ if self.pending.is_none() || !self.pace.holds(self.kept) => Beside::Records,
+            _ if !self.is_draining() || !self.pace.holds(self.kept) => Beside::Records,
             true => Beside::Encoding,
             false => Beside::Waiting,
         })
@@ -289,18 +319,29 @@ impl Core {
 
     /// CP-16: stop what is under way for it, tell the operators once, go on if this was the last one before a stop.
     fn aborted(&mut self, id: CheckpointId, chain: &mut impl Control) -> Result<(), Error> {
-        if let Some(mut pending) = self.pending.take_if(|pending| pending.barrier.id == id) {
-            let mut left = false;
-            chain.signal(&mut Signal::Abandon(&mut left))?;
-            if left {
-                pending.aborted();
-                self.pending = Some(pending);
-            }
-        }
+        self.lose(id, chain)?;
         self.writer.cancel(id);
         chain.signal(&mut Signal::Aborted(id))?;
         if self.phase == Phase::Parked(id) {
             self.phase = self.parked_in;
+        }
+        Ok(())
+    }
+
+    /// The snapshot of this checkpoint will not be complete; of what is under way for it only that is written which later ones
+    /// build on.
+    pub(crate) fn lose(&mut self, id: CheckpointId, chain: &mut impl Control) -> Result<(), Error> {
+        let Some(mut pending) = self.pending.take_if(|pending| pending.barrier.id == id) else {
+            return Ok(());
+        };
+        let mut left = pending.drained;
+        if !left {
+            chain.signal(&mut Signal::Abandon(&mut left))?;
+        }
+        if left {
+            pending.aborted();
+            self.pending = Some(pending);
+            self.hand_in();
         }
         Ok(())
     }

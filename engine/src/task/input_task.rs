@@ -1,16 +1,20 @@
 //! A subtask whose head is a gate: takes segments of all its channels, aligns barriers, and feeds what stands behind.
 
 use super::core::{Beside, Phase};
+use super::in_flight::{self, Collecting};
 use super::pace::Pace;
-use super::{Core, Intake, Message, Progress, Report, Restored, Subtask};
-use crate::alignment::{Aligner, Alignment};
+use super::{
+    BuildContext, Core, EdgeIndex, Intake, Message, OperatorIndex, Progress, Report, Restored, Subtask,
+};
+use crate::alignment::{Aligner, Alignment, InFlight, Reached};
 use crate::checkpoint::{AckMetrics, CheckpointFailure};
 use crate::config::CheckpointMode;
 use crate::error::Error;
-use crate::exchange::{Batch, Event, Gate, Input, NoRoom};
+use crate::exchange::{Batch, Event, Gate, Input, NoRoom, PER_VISIT, RESTORED, Way};
 use crate::operator::Signal;
 use millstream_io::Record;
 use millstream_io::clock::Moment;
+use millstream_state::OperatorId;
 
 /// Of what is left at the end of the input there may be much between two keys, so its pace says little.
 const LOOK: usize = 16;
@@ -22,6 +26,10 @@ pub(crate) struct InputTask<T: Record, I> {
     gate: Gate<T>,
     aligner: Aligner,
     aligning: Option<Aligning>,
+    /// What the barrier of the newest snapshot has overtaken, while it is not complete.
+    collecting: Option<Collecting>,
+    /// The operator behind the gate: what is in flight is part of its state.
+    head: OperatorId,
     /// What is half read: its channel, and the next row.
     open: Option<(usize, Batch<T>, usize)>,
     ended: Vec<bool>,
@@ -44,13 +52,25 @@ struct Aligning {
 }
 
 impl<T: Record, I: Intake<T>> InputTask<T, I> {
-    pub(crate) fn new(core: Core, restored: Restored, gate: Gate<T>, intake: I) -> Self {
-        let aligner = Aligner::new(gate.len(), core.settings.mode, core.settings.after_tasks_finish);
+    /// The channels of these edges, before the operator `head`.
+    pub(crate) fn new(
+        cx: &mut BuildContext<'_>,
+        inputs: &[EdgeIndex],
+        head: OperatorIndex,
+        intake: I,
+    ) -> Self {
+        let (gate, overtaken) = cx.gate::<T>(inputs);
+        let mut aligner = Aligner::new(gate.len(), cx.settings.mode, cx.settings.after_tasks_finish);
+        for (channel, _) in overtaken.iter().enumerate().filter(|(_, overtaken)| !**overtaken) {
+            aligner.never_overtaken(channel);
+        }
         Self {
-            core,
-            restored: Some(restored),
+            core: cx.core(),
+            restored: Some(cx.restored()),
             aligner,
             aligning: None,
+            collecting: None,
+            head: cx.operator_id(head),
             open: None,
             ended: vec![false; gate.len()],
             last: 0,
@@ -64,6 +84,8 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
         if let Some(mut restored) = self.restored.take() {
             self.intake.signal(&mut Signal::Open(&mut restored))?;
             self.core.restored(&mut restored)?;
+            let size = self.core.settings.segment_size;
+            self.gate.restore(in_flight::restore(&restored, self.head, size, &mut self.intake)?);
             if restored.finished {
                 self.intake.signal(&mut Signal::AlreadyEnded)?;
                 self.core.already_ended();
@@ -79,12 +101,13 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
         while let Some(message) = self.core.message() {
             any = true;
             match message {
-                // Only when all channels have ended does the coordinator trigger this subtask directly.
+                // The barriers of channels that have not ended need not be waited for.
                 Message::Trigger(barrier) => {
                     let alignment = self.aligner.trigger(barrier);
                     self.align(alignment)?;
                 }
                 Message::Aborted(id) => {
+                    self.collecting.take_if(|collecting| collecting.state().id() == id);
                     let alignment = self.aligner.abort(id);
                     self.align(alignment)?;
                     self.core.handle(message, &mut self.intake)?;
@@ -123,7 +146,85 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
                 metrics.spilled_bytes = self.gate.spilled_bytes() - spilled;
                 metrics.processed_bytes = processed;
             }
+            metrics.unaligned = !alignment.overtaken.is_empty();
+            self.collecting = None;
             self.core.barrier(barrier, metrics, &mut self.intake)?;
+            if metrics.unaligned {
+                let after_tasks_finish = self.core.settings.after_tasks_finish;
+                self.overtake(InFlight::new(
+                    barrier.id,
+                    self.gate.len(),
+                    &alignment.overtaken,
+                    after_tasks_finish,
+                ))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The snapshot has been taken: what stands before these channels' barriers belongs to it.
+    fn overtake(&mut self, state: InFlight) -> Result<(), Error> {
+        let mut collecting = Collecting::new(state);
+        if let Some((channel, batch, at)) = &self.open
+            && (*channel == RESTORED || collecting.state().is_waiting(*channel))
+        {
+            collecting.rows(batch, *at..batch.rows());
+        }
+        for segment in self.gate.restored() {
+            collecting.rows(segment, 0..segment.rows());
+        }
+        let mut reached = Reached::Nothing;
+        for channel in 0..self.gate.len() {
+            for item in self.gate.aside(channel) {
+                if !collecting.state().is_waiting(channel) || matches!(reached, Reached::Never(_)) {
+                    break;
+                }
+                reached = collecting.item(channel, item);
+            }
+        }
+        self.collecting = Some(collecting);
+        self.reached(reached)
+    }
+
+    /// Looks at what channels bring ahead of its turn, as long as their barriers have not come. Also when there is no room
+    /// for what processing it would emit: nobody waits for that. Did it find anything?
+    fn look_ahead(&mut self) -> Result<bool, Error> {
+        let mut any = false;
+        for channel in 0..self.gate.len() {
+            for _ in 0..PER_VISIT {
+                let Some(collecting) = self.collecting.as_mut().filter(|c| c.state().is_waiting(channel))
+                else {
+                    break;
+                };
+                let reached = match self.gate.look_ahead(channel) {
+                    Ok(None) => break,
+                    Ok(Some(item)) => collecting.item(channel, item),
+                    Err(no_room) => Reached::Never(self.no_room(no_room)),
+                };
+                any = true;
+                self.reached(reached)?;
+            }
+        }
+        Ok(any)
+    }
+
+    fn reached(&mut self, reached: Reached) -> Result<(), Error> {
+        match reached {
+            Reached::Nothing | Reached::Barrier => {}
+            Reached::All => {
+                if let Some(collecting) = self.collecting.take() {
+                    let id = collecting.state().id();
+                    let (records, bytes) = collecting.into_records();
+                    self.core.in_flight(id, self.head, records, bytes);
+                }
+            }
+            Reached::Never(why) => {
+                if let Some(collecting) = self.collecting.take() {
+                    let id = collecting.state().id();
+                    self.core.lose(id, &mut self.intake)?;
+                    self.core.decline(id, why);
+                }
+            }
         }
         Ok(())
     }
@@ -143,6 +244,7 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
                     // What is left must be emitted before this end can stand for a barrier.
                     self.core.phase = Phase::Finishing;
                     self.last = channel;
+                    self.aligner.never_overtaken(channel);
                     // What is called now may take longer than what was called for each record.
                     self.pace = Pace::at_most(LOOK);
                     return Ok(());
@@ -203,8 +305,12 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
             self.rows(now)?;
             return Ok(Progress::Worked);
         }
-        let aligner = &self.aligner;
-        let input = self.gate.poll(|channel| aligner.is_held(channel));
+        let (aligner, collecting) = (&self.aligner, &self.collecting);
+        let input = self.gate.poll(|channel| match collecting {
+            _ if aligner.is_held(channel) => Way::Held,
+            Some(collecting) if collecting.state().is_waiting(channel) => Way::Ahead,
+            _ => Way::Open,
+        });
         if let Some(aligning) = &mut self.aligning {
             // Held channels were emptied, whether others had something or not.
             aligning.held = self.gate.aside_bytes().max(aligning.held);
@@ -228,13 +334,16 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
     /// No more can stand aside: no channel is held any longer, so everything goes on in its order.
     #[cold]
     fn give_up(&mut self, no_room: NoRoom) -> Result<(), Error> {
-        let alignment = self.aligner.give_up(match no_room {
-            NoRoom::Limit { held, limit } => CheckpointFailure::AlignmentLimit { held, limit },
-            NoRoom::Failed(error) => {
-                CheckpointFailure::Spill { subtask: self.core.reporter.subtask, cause: error.to_string() }
-            }
-        });
+        let alignment = self.aligner.give_up(self.no_room(no_room));
         self.align(alignment)
+    }
+
+    fn no_room(&self, no_room: NoRoom) -> CheckpointFailure {
+        let subtask = self.core.reporter.subtask;
+        match no_room {
+            NoRoom::Limit { held, limit } => CheckpointFailure::AlignmentLimit { held, limit },
+            NoRoom::Failed(error) => CheckpointFailure::Spill { subtask, cause: error.to_string() },
+        }
     }
 
     fn idle(&mut self) -> Result<Progress, Error> {
@@ -262,7 +371,7 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
             self.open()?;
             return Ok(Progress::Worked);
         }
-        let messages = self.messages()?;
+        let messages = self.messages()? | self.look_ahead()?;
         // Also when there is always input, or never room: time passes for sinks and for partial segments.
         self.core.tick_by(self.intake.due());
         let now = self.core.clock.now();

@@ -2,15 +2,20 @@
 
 use crate::error::Error;
 use crate::operator::{Control, Signal, Stage};
-use millstream_io::Record;
 use millstream_io::clock::Moment;
 use millstream_io::segment::Segment;
+use millstream_io::{Record, View};
 use std::ops::Range;
 
 /// Takes rows of a segment at a time, so that a keyed operator can hash and prefetch over a batch.
 pub(crate) trait Intake<T: Record>: Control + Send + 'static {
     /// Processes these rows of the segment, in order. Returns how many: fewer when there is overdraft, and at least one.
     fn take(&mut self, segment: &Segment<T>, rows: Range<usize>) -> usize;
+
+    /// Whether a record that was in flight at a restored snapshot is for this subtask, and the hash that it is kept with.
+    fn claim(&mut self, _record: View<'_, T>) -> (bool, u64) {
+        (true, 0)
+    }
 
     /// The input has ended: looks at about `rows` more of what is left and emits what is to be emitted, but ends where
     /// there is overdraft. Says whether that was all.

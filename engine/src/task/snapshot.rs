@@ -12,10 +12,13 @@ use millstream_io::counters::Counters;
 use millstream_io::executor::Executor;
 use millstream_io::id::CheckpointId;
 use millstream_io::storage::Storage;
+use millstream_state::OperatorId;
 use millstream_state::keyed::{Chunk, Extent};
 use millstream_state::layout::shared_name;
 use millstream_state::metadata::LineCounters;
-use millstream_state::snapshot::{OperatorSnapshot, StateId, SubtaskSnapshot, WriteOptions, WrittenSnapshot};
+use millstream_state::snapshot::{
+    ListSnapshot, OperatorSnapshot, StateId, SubtaskSnapshot, WriteOptions, WrittenSnapshot,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +27,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(crate) struct Pending {
     pub(crate) barrier: Barrier,
     pub(crate) parts: SnapshotParts,
+    /// All keyed state is encoded.
+    pub(crate) drained: bool,
+    /// What is in flight is yet to come.
+    pub(crate) awaits_in_flight: bool,
     metrics: AckMetrics,
     counters: LineCounters,
     ended: bool,
@@ -38,7 +45,19 @@ impl Pending {
     /// The checkpoint was aborted.
     pub(crate) fn aborted(&mut self) {
         self.unwanted.store(true, Ordering::Relaxed);
-        self.parts = SnapshotParts::default();
+        self.awaits_in_flight = false;
+        if !self.drained {
+            self.parts = SnapshotParts::default();
+        }
+    }
+
+    /// What was in flight before an operator is complete, after the barriers of all channels have come.
+    pub(crate) fn in_flight(&mut self, operator: OperatorId, records: ListSnapshot, bytes: u64) {
+        self.awaits_in_flight = false;
+        self.metrics.persisted_bytes = bytes;
+        if records.elements() > 0 {
+            self.parts.in_flight(operator, records);
+        }
     }
 
     /// Has pieces of keyed state written, which came in this order.
@@ -96,12 +115,23 @@ impl SnapshotWriter {
         };
         let stream = Stream::new(place, &self.executor, self.flow.clone(), reporter.clone());
         let begun = self.clock.now();
-        Pending { barrier, parts, metrics, counters, ended, begun, unwanted: Arc::default(), stream }
+        Pending {
+            barrier,
+            parts,
+            drained: false,
+            awaits_in_flight: false,
+            metrics,
+            counters,
+            ended,
+            begun,
+            unwanted: Arc::default(),
+            stream,
+        }
     }
 
     /// All is there: writes what has not been yet, and reports.
     pub(crate) fn finish(&mut self, pending: Pending, reporter: &Reporter) {
-        let Pending { barrier, parts, metrics, counters, ended, begun, unwanted, stream } = pending;
+        let Pending { barrier, parts, metrics, counters, ended, begun, unwanted, stream, .. } = pending;
         self.under_way.push((barrier.id, unwanted.clone()));
         stream.finish(Write {
             id: barrier.id,

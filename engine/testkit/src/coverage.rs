@@ -47,7 +47,7 @@ impl Coverage {
     /// How often something of a kind happened. The groups: `death in` (a kind of storage operation, or `no operation`),
     /// `death` (`before`, `torn` or `after` the operation), `died by` (`kill` or `power cut`), `fault` (how an operation
     /// failed, or a scratch file had no room), `told` (what was asked of a process, or done to it), `ended` (how a process did), `held` (checkpoints
-    /// for which records were held back `in files`, or which were given up for it), `job` (what the simulated jobs had).
+    /// for which records were held back `in files`, or that were complete with some `in flight`, or which were given up for it), `job` (what the simulated jobs had).
     pub fn count(&self, group: &'static str, name: &'static str) -> u64 {
         self.kinds.get(&(group, name)).copied().unwrap_or(0)
     }

@@ -278,8 +278,12 @@ fn note(coverage: &mut Coverage, left: &Left, power_cut: bool) {
     coverage.restarts += left.restarts;
     coverage.faults(&left.failures);
     (0..left.full).for_each(|_| coverage.note("fault", "scratch ENOSPC"));
-    let held =
-        [("in files", left.held.in_files), ("too much", left.held.too_much), ("full disk", left.held.full)];
+    let held = [
+        ("in files", left.held.in_files),
+        ("in flight", left.held.in_flight),
+        ("too much", left.held.too_much),
+        ("full disk", left.held.full),
+    ];
     for (name, n) in held {
         (0..n).for_each(|_| coverage.note("held", name));
     }

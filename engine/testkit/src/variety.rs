@@ -60,6 +60,11 @@ fn checkpoints(settings: &mut Settings, rng: &mut Rng) {
     checkpointing.write_buffer_size = ByteSize(rng.any(&[1, 4 << 10]));
     checkpointing.alignment_memory = ByteSize(rng.any(&[0, 2 << 10, 64 << 10, 4 << 20]));
     checkpointing.alignment_max_spill = ByteSize(rng.any(&[0, 2 << 10, 64 << 10, 1 << 30]));
+    checkpointing.unaligned = rng.one_in(2);
+    if checkpointing.unaligned {
+        checkpointing.max_concurrent = 1;
+        checkpointing.aligned_checkpoint_timeout = rng.any(&[ms(0), ms(0), ms(1), ms(4)]);
+    }
     checkpointing.after_tasks_finish = !rng.one_in(6);
     checkpointing.tolerable_failed = u32::MAX;
 }

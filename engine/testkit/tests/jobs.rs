@@ -59,7 +59,7 @@ fn assert_ruling_34(covered: &Coverage) {
             &["checkpoint", "full checkpoint", "suspend", "stop", "cancel", "abandon", "subtask failure"],
         ),
         ("told", &["start from a path"]),
-        ("held", &["in files", "too much", "full disk"]),
+        ("held", &["in files", "in flight", "too much", "full disk"]),
         ("ended", &["finished", "stopped", "canceled", "abandoned", "failed", "died"]),
     ];
     let faults = [

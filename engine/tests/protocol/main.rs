@@ -28,3 +28,4 @@ mod snapshots;
 mod statistics;
 mod stopping;
 mod streaming;
+mod unaligned;

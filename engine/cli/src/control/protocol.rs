@@ -169,7 +169,7 @@ pub struct Entry {
     pub full_bytes: u64,
     /// Bytes processed between first and last barrier.
     pub processed_bytes: u64,
-    /// Bytes of in-flight records it holds: 0, since there are no unaligned checkpoints yet.
+    /// Bytes of in-flight records it holds.
     pub persisted_bytes: u64,
     /// From first to last barrier, the longest.
     pub alignment_ms: u64,

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Item {
+pub(super) enum Item {
     Record,
     Barrier(u64),
     Cancel(u64),
@@ -23,7 +23,7 @@ enum Item {
 
 /// What a channel carries: for each id a few records, then the barrier, sometimes its cancel marker instead,
 /// sometimes neither; at last the end, sometimes.
-fn channel() -> impl Strategy<Value = Vec<Item>> {
+pub(super) fn channel() -> impl Strategy<Value = Vec<Item>> {
     let part = (0usize..3, prop::sample::select(vec![0, 0, 0, 0, 0, 0, 1, 2]));
     (prop::collection::vec(part, 0..8), any::<bool>()).prop_map(|(parts, ends)| {
         let mut items = Vec::new();
@@ -217,7 +217,7 @@ impl World {
     }
 }
 
-fn cases() -> u32 {
+pub(super) fn cases() -> u32 {
     std::env::var("MILLSTREAM_ALIGNER_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(2000)
 }
 

@@ -41,7 +41,9 @@ fn show(out: &Alignment, held: &[usize]) -> String {
     words.extend(out.begun.map(|id| format!("begin {id}")));
     words.extend(out.complete.map(|barrier| {
         assert_eq!(barrier, self::barrier(barrier.id.0), "the barrier goes on as it came");
-        format!("snapshot {}", barrier.id)
+        let over =
+            if out.overtaken.is_empty() { String::new() } else { format!(" over {:?}", out.overtaken) };
+        format!("snapshot {}{over}", barrier.id)
     }));
     if !held.is_empty() {
         words.push(format!("hold {held:?}"));
@@ -320,4 +322,77 @@ fn cp_22_at_least_once_follows_fifty_at_most() {
     }
     let out = aligner.barrier(0, barrier(51));
     assert_eq!(out.aborted.iter().map(|a| a.id.0).collect::<Vec<_>>(), [1]);
+}
+
+/// UC-02: the coordinator reaches the subtask before any barrier does.
+#[test]
+fn uc_02_a_barrier_overtakes_what_channels_bring_before_theirs() {
+    story(
+        3,
+        ExactlyOnce,
+        "trigger 1   => begin 1; snapshot 1 over [0, 1, 2]
+         barrier 1 0
+         barrier 1 2
+         trigger 1
+         end 1
+         trigger 2   => begin 2; snapshot 2 over [0, 2]",
+    );
+}
+
+/// UC-08: what is held goes on, and the rest is overtaken.
+#[test]
+fn uc_08_an_alignment_under_way_is_switched() {
+    story(
+        3,
+        ExactlyOnce,
+        "barrier 1 1 => begin 1; hold [1]
+         trigger 1   => snapshot 1 over [0, 2]
+         barrier 1 0
+         barrier 1 2
+         barrier 2 0 => begin 2; hold [0]
+         barrier 2 1 => hold [0, 1]
+         barrier 2 2 => snapshot 2
+         trigger 2",
+    );
+}
+
+/// UC-07: the barriers of some channels are waited for in any case, and meanwhile others are held as ever.
+#[test]
+fn uc_07_excluded_channels_are_waited_for() {
+    let mut aligner = Aligner::new(3, ExactlyOnce, true);
+    aligner.never_overtaken(1);
+    tell(
+        aligner,
+        3,
+        "trigger 1   => begin 1
+         barrier 1 0 => hold [0]
+         barrier 1 1 => snapshot 1 over [2]
+         trigger 2   => begin 2
+         end 1       => snapshot 2 over [0, 2]
+         trigger 3   => begin 3; snapshot 3 over [0, 2]",
+    );
+}
+
+#[test]
+fn uc_02_what_the_coordinator_has_aborted_overtakes_nothing() {
+    story(
+        2,
+        ExactlyOnce,
+        "abort 1
+         trigger 1   => cancel 1
+         trigger 2   => begin 2; snapshot 2 over [0, 1]
+         cancel 2 0
+         abort 2",
+    );
+}
+
+#[test]
+fn uc_01_at_least_once_nothing_is_overtaken() {
+    story(
+        2,
+        AtLeastOnce,
+        "trigger 1   => begin 1
+         barrier 1 0
+         barrier 1 1 => snapshot 1",
+    );
 }

@@ -112,7 +112,8 @@ impl<A: Clone> Coordinator<A> {
 
     /// When it wants [`Input::Tick`]; later than any moment at which it was told the time, or at once.
     pub fn due(&self) -> Option<Moment> {
-        let deadlines = self.pending.iter().filter(|p| p.stage == Stage::Acknowledging).map(|p| p.deadline);
+        let waiting = self.pending.iter().filter(|p| p.stage == Stage::Acknowledging);
+        let deadlines = waiting.flat_map(|p| std::iter::once(p.deadline).chain(p.overtakes_at));
         deadlines.chain(self.next_trigger()).min()
     }
 

@@ -89,7 +89,10 @@ impl<A: Clone> Coordinator<A> {
     }
 
     fn trigger(&mut self, now: Moment, cause: Cause, actions: &mut Vec<Action<A>>) {
-        let plan = match self.subtasks.plan(self.config.after_tasks_finish) {
+        // What a job ends with is to be found in its files, not in flight.
+        let timeout = self.config.aligned_timeout().filter(|_| !cause.last());
+        let overtakes = timeout.is_some_and(|timeout| timeout.is_zero());
+        let plan = match self.subtasks.plan(self.config.after_tasks_finish, overtakes) {
             Ok(plan) => plan,
             Err(failure) => {
                 for ticket in cause.tickets() {
@@ -105,7 +108,8 @@ impl<A: Clone> Coordinator<A> {
         let deadline = now.saturating_add(self.config.timeout);
         let subtasks = plan.acknowledge.iter().copied().collect();
         actions.push(Action::Note(CheckpointEvent::Triggered { barrier, subtasks }));
-        self.pending.push(Pending::new(barrier, deadline, &plan, cause.tickets()));
+        let overtakes_at = timeout.filter(|_| !overtakes).map(|timeout| now.saturating_add(timeout));
+        self.pending.push(Pending::new(barrier, deadline, overtakes_at, &plan, cause.tickets()));
         actions.push(Action::Trigger { barrier, subtasks: plan.trigger });
     }
 }

@@ -21,6 +21,15 @@ impl<A: Clone> Coordinator<A> {
                 actions,
             );
         }
+        let late = |p: &&mut Pending<A>| {
+            p.stage == Stage::Acknowledging && p.overtakes_at.is_some_and(|at| now >= at)
+        };
+        for pending in self.pending.iter_mut().filter(late) {
+            let subtasks = pending.overtake();
+            if !subtasks.is_empty() {
+                actions.push(Action::Trigger { barrier: pending.barrier, subtasks });
+            }
+        }
         if let Some(schedule) = &mut self.schedule {
             schedule.tick(now);
         }

@@ -5,6 +5,7 @@ mod failures;
 mod lifecycle;
 mod model;
 mod observer;
+mod overtaking;
 mod requests;
 mod schedule;
 mod statistics;

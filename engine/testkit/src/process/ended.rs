@@ -34,6 +34,8 @@ impl std::fmt::Display for Ended {
 pub(crate) struct Held {
     /// Checkpoints for which something was held back in files, of those that are remembered.
     pub in_files: u64,
+    /// Completed checkpoints that have records which were in flight.
+    pub in_flight: u64,
     /// Checkpoints given up because more would have had to be.
     pub too_much: u64,
     /// Checkpoints given up because the disk was full.
@@ -46,6 +48,9 @@ impl Held {
         for record in checkpoints.history() {
             held.in_files += u64::from(record.metrics.spilled_bytes > 0);
             match &record.status {
+                CheckpointStatus::Completed => {
+                    held.in_flight += u64::from(record.metrics.persisted_bytes > 0)
+                }
                 CheckpointStatus::Failed(CheckpointFailure::AlignmentLimit { .. }) => held.too_much += 1,
                 CheckpointStatus::Failed(CheckpointFailure::Spill { .. }) => held.full += 1,
                 _ => {}

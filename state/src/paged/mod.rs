@@ -437,7 +437,10 @@ impl<K: Key, V: Record + Default> KeyedBackend<K, V> for PagedState<K, V> {
         key: K::Ref<'_>,
         f: impl FnOnce(Entry<'_, V>) -> R,
     ) -> R {
-        let Some(spot) = table!(self.find_near(place, hash, key)) else { return self.with(hash, key, f) };
+        let Some(spot) = table!(self.find_near(place, hash, key)) else {
+            // The hash anew: a form that does not need it needs none so far.
+            return self.with(K::hash(key), key, f);
+        };
         let result = table!(self.operate(spot, key, f));
         if !Words::suits::<K, V>() && !Slots::suits::<K, V>() {
             self.look_after_pages();

@@ -84,6 +84,27 @@ fn ms_069_a_state_that_finds_no_room_says_where() {
     assert_eq!((count, right), (kept, kept));
 }
 
+/// MS-069: so it is when a state moves to pages; once there is room it does, and none of it is lost.
+#[test]
+fn ms_069_a_state_that_moves_to_pages_and_finds_no_room_says_so_and_moves_later() {
+    let scratch = Arc::new(MemoryScratch::with_memory(0));
+    let mut state = state::<u64, u64>(scratch.clone()).small_up_to(256 << 10);
+    (1..=40).for_each(|file| scratch.full_at(file));
+    let mut faults = 0;
+    for key in 0..40_000 {
+        state.with(u64::hash(key), key, |mut value| *value = key);
+        if let Some(fault) = state.take_fault() {
+            assert!(fault.to_string().contains("No space left on device"), "{fault}");
+            faults += 1;
+        }
+    }
+    assert!(faults > 0 && scratch.refused() == 40, "{faults} of {}", scratch.refused());
+    assert!(state.big(), "in pages as soon as there was room");
+    let mut right = 0;
+    state.for_each(|key, value| right += u64::from(key == *value));
+    assert_eq!(right, 40_000);
+}
+
 /// MS-069: so it is when a snapshot is read back, and what prepares pieces takes its time.
 #[test]
 fn ms_069_a_restore_that_finds_no_room_says_where() {

@@ -9,7 +9,7 @@ use crate::failure::{FAILED, Failure};
 use crate::home::{Home, Surroundings};
 use crate::job_args::{AtEnd, BuildError, JobArgs};
 use crate::say::say;
-use crate::signals::Listener;
+use crate::signals::{Listener, take_large_files_as_errors};
 use crate::steer::{End, Steered, fault};
 use crate::summary::{Summary, last_path, written};
 use crate::supervise::{Ended, Event, Watched, supervise};
@@ -71,6 +71,7 @@ pub(crate) fn run(options: Run, job: Job<'_>) -> Result<ExitCode, BuildError> {
     }
     let (sender, events) = channel();
     let signals = sender.clone();
+    take_large_files_as_errors().map_err(|error| Failure::refused("listen to signals", "process", error))?;
     // From here on a signal means a clean stop, also while the job starts.
     let listener = Listener::start(move |signal| drop(signals.send(Event::Signal(signal))))
         .map_err(|error| Failure::refused("listen to signals", "process", error))?;

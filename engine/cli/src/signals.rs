@@ -1,9 +1,21 @@
 //! SIGTERM and SIGINT: the first asks for a clean stop, the second leaves at once.
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::{Handle, Signals};
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread;
+
+/// A file that outgrows the limit of the process (`ulimit -f`) is an error of the write, as any other, which names the file; by
+/// default it is the end of the process without a word.
+///
+/// # Errors
+/// The signal cannot be taken.
+pub fn take_large_files_as_errors() -> io::Result<()> {
+    // With a handler, whichever, the write fails. What it notes is of no use.
+    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
+}
 
 /// Listens to signals until dropped.
 #[derive(Debug)]

@@ -78,15 +78,25 @@ impl Supervisor {
         let parts = &mut self.parts;
         let (mut restored, mut owned, mut retained, mut line) = (None, false, Vec::new(), 1);
         if let Some(store) = &parts.store {
-            let store = store.lock();
+            let mut store = store.lock();
+            if let Err(error) = store.sweep_ended_attempt() {
+                tracing::warn!(job = %parts.name, %error, "removing what the last attempt left failed");
+            }
             restored = store.latest()?;
             owned = restored.as_ref().is_some_and(|restored| store.owns(restored));
             line = store.line();
             let newest = restored.as_ref().map(|restored| &restored.dir);
             for id in store.retained() {
                 let dir = store.checkpoint_dir(*id);
-                if newest != Some(&dir) {
-                    retained.push((dir, store.load(*id)?));
+                if newest == Some(&dir) {
+                    continue;
+                }
+                match store.load(*id) {
+                    Ok(metadata) => retained.push((dir, metadata)),
+                    // Nobody can go on from it, now or later, and the newest one is what counts.
+                    Err(error) => {
+                        tracing::warn!(job = %parts.name, %error, "an older checkpoint cannot be read");
+                    }
                 }
             }
         }

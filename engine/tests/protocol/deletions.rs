@@ -3,9 +3,72 @@
 use crate::hand::{Hand, INTERVAL, env};
 use crate::parts::Fed;
 use millstream::connector::CollectSink;
-use millstream_io::storage::fault::{FaultStorage, Op};
+use millstream_io::storage::fault::{Fault, FaultStorage, Op};
 use millstream_io::storage::{MemoryStorage, Storage};
+use std::path::Path;
 use std::sync::Arc;
+
+/// The names in a directory that begin so.
+fn names(disk: &impl Storage, dir: &Path, prefix: &str) -> Vec<String> {
+    let entries = disk.list(dir).unwrap();
+    let names = entries.iter().filter_map(|entry| entry.name.to_str());
+    names.filter(|name| name.starts_with(prefix)).map(str::to_owned).collect()
+}
+
+/// RT-01: an old checkpoint of which the directory could not be removed, or that somebody removed, is in no restart's way, and
+/// goes with the next deletion.
+#[test]
+fn rt_01_an_old_checkpoint_that_is_half_gone_is_in_no_restarts_way() {
+    for by_hand in [false, true] {
+        let (disk, source) = (FaultStorage::new(Arc::new(MemoryStorage::new())), Fed::new(10));
+        let env = env();
+        env.configure(|settings| settings.checkpointing.num_retained = if by_hand { 2 } else { 1 });
+        env.source(source.clone()).name("in").sink(CollectSink::new());
+        let mut hand = Hand::begin(&env, &disk);
+        hand.checkpoint();
+        if !by_hand {
+            disk.fail_every(Op::RemoveDir, Some(Fault::Before(1)));
+        }
+        hand.checkpoint();
+        disk.fail_every(Op::RemoveDir, None);
+        let newest = hand.control.metrics().last_checkpoint.unwrap().path;
+        let job = newest.parent().unwrap().to_owned();
+        let metadata = job.join("chk-1/_metadata");
+        if by_hand {
+            disk.remove(&metadata).unwrap();
+        }
+        assert_eq!(names(&disk, &job, "chk-"), ["chk-1", "chk-2"]);
+        assert!(disk.stat(&metadata).is_err(), "its content is gone");
+        hand.fail("in");
+        hand.finish_restart();
+        hand.checkpoint();
+        hand.checkpoint();
+        hand.settle();
+        let left: &[&str] = if by_hand { &["chk-3", "chk-4"] } else { &["chk-4"] };
+        assert_eq!(names(&disk, &job, "chk-"), left);
+    }
+}
+
+/// MS-069: what an attempt that failed wrote into `shared/`, and no checkpoint names, is gone when the next one begins: a
+/// disk on which nothing can be completed does not fill up with it.
+#[test]
+fn ms_069_files_of_an_attempt_that_failed_are_gone_when_the_next_one_begins() {
+    let (disk, source) = (MemoryStorage::new(), Fed::new(10));
+    let env = env();
+    env.source(source.clone()).name("in").sink(CollectSink::new());
+    let mut hand = Hand::begin(&env, &disk);
+    hand.checkpoint();
+    let newest = hand.control.metrics().last_checkpoint.unwrap().path;
+    let shared = newest.parent().unwrap().join("shared");
+    disk.create_dir_all(&shared).unwrap();
+    // Of a checkpoint that failed, of a merge that was not used, of an earlier line, and somebody's.
+    for name in ["1-2-0-0", "1-next-0-0m1", "0-9-0-0", "notes"] {
+        disk.create(&shared.join(name)).unwrap();
+    }
+    hand.fail("in");
+    hand.finish_restart();
+    assert_eq!(names(&disk, &shared, ""), ["0-9-0-0", "notes"]);
+}
 
 /// CP-06: old checkpoints are deleted beside everything else. A storage that is slow with it does not hold up the next
 /// checkpoint, from its beginning to its end.

@@ -5,16 +5,19 @@ use super::{Budget, Charge, Room, Scratch};
 use crate::error::StorageError;
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
+use rustix::process::{Resource, getrlimit};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of the machine's memory.
+/// Bytes of the machine's memory, or of what this process may have of it (`RLIMIT_DATA`, `RLIMIT_AS`), if that is less.
 pub fn machine_memory() -> u64 {
     let info = rustix::system::sysinfo();
-    (info.totalram as u64).saturating_mul(info.mem_unit.into())
+    let machine = (info.totalram as u64).saturating_mul(info.mem_unit.into());
+    let limits = [Resource::Data, Resource::As].map(|resource| getrlimit(resource).current);
+    limits.into_iter().flatten().fold(machine, u64::min)
 }
 
 /// Memory as far as a budget goes, and files in a directory beyond that.

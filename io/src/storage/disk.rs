@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -66,7 +66,13 @@ impl Storage for DiskStorage {
     }
 
     fn open(&self, path: &Path) -> Result<Box<dyn ReadFile>> {
-        let file = File::open(path).map_err(|e| StorageError::not_done("open", path, e))?;
+        let failed = |e| StorageError::not_done("open", path, e);
+        // A pipe would otherwise wait here for somebody who writes.
+        let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
+        if !file.metadata().map_err(failed)?.is_file() {
+            return Err(failed(io::Error::new(ErrorKind::InvalidInput, "not a file")));
+        }
         Ok(Box::new(DiskReader { file, path: path.to_owned() }))
     }
 

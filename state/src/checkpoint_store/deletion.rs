@@ -72,12 +72,13 @@ impl CheckpointStore {
     /// deleted before.
     pub fn superfluous(&mut self) -> Deletion {
         let many = self.retained.len().saturating_sub(self.num_retained);
-        let superfluous =
-            if self.lock.is_some() { self.retained.drain(..many).collect() } else { Vec::new() };
-        let shared =
-            self.retained.last().filter(|_| self.lock.is_some()).and_then(|id| self.sweep(Some(*id)));
+        if self.lock.is_none() {
+            return self.give_up(Vec::new());
+        }
+        let superfluous = self.doomed.drain(..).chain(self.retained.drain(..many)).collect();
+        let shared = self.retained.last().and_then(|id| self.sweep(Some(*id)));
         // It counts as the oldest.
-        let full = self.lock.is_some() && self.retained.len() >= self.num_retained;
+        let full = self.retained.len() >= self.num_retained;
         let taken_over = self.taken_over.take_if(|_| full);
         Deletion { shared, taken_over, ..self.give_up(superfluous) }
     }
@@ -119,9 +120,8 @@ impl CheckpointStore {
     /// Why something is left: those of the storage, for instance because a subtask was still writing into an attempt's
     /// directory.
     pub fn settle(&mut self, left: Left) -> Result<(), StateError> {
-        self.retained.extend(left.superfluous);
-        self.retained.sort_unstable();
-        self.shared.retain(|id, _| self.retained.contains(id));
+        self.doomed.extend(left.superfluous);
+        self.shared.retain(|id, _| self.retained.contains(id) || self.doomed.contains(id));
         self.undiscarded.extend(left.discarded);
         self.taken_over = self.taken_over.take().or(left.taken_over);
         left.cause.map_or(Ok(()), Err)

@@ -46,7 +46,10 @@ pub struct CheckpointStore {
     retained: Vec<CheckpointId>,
     next_id: CheckpointId,
     num_retained: usize,
-    /// The shared files that each retained checkpoint names.
+    /// Checkpoints that were given up and are not all gone yet: of one that could not be deleted `_metadata` may be there,
+    /// or the directory alone. No attempt goes on from them.
+    doomed: Vec<CheckpointId>,
+    /// The shared files that each retained checkpoint names, and each that is doomed.
     shared: HashMap<CheckpointId, Vec<String>>,
     /// Whether there may be shared files of the line.
     sharing: bool,
@@ -298,8 +301,25 @@ impl CheckpointStore {
     /// names; `None` where there are none, or where it is not known what is named.
     fn sweep(&self, newest: Option<CheckpointId>) -> Option<shared::Sweep> {
         let named: Option<Vec<_>> = self.retained.iter().map(|id| self.shared.get(id)).collect();
-        let keep = named.filter(|_| self.sharing)?.into_iter().flatten().cloned().collect();
+        let doomed = self.doomed.iter().filter_map(|id| self.shared.get(id));
+        let named = named.filter(|_| self.sharing)?.into_iter().chain(doomed);
+        let keep = named.flatten().cloned().collect();
         Some(shared::Sweep { line: Some(self.lineage.line), newest, keep })
+    }
+
+    /// Removes the shared files that an attempt of the running job left which has ended, all of it: those that no retained
+    /// checkpoint names. Without it they would be there until the next checkpoint is complete, and more with each attempt,
+    /// which on a disk that is full may be what keeps it from being complete (MS-069).
+    ///
+    /// # Errors
+    /// Those of the storage; what is left is removed later.
+    pub fn sweep_ended_attempt(&mut self) -> Result<(), StateError> {
+        self.held()?;
+        self.sharing = true;
+        match self.sweep(None) {
+            Some(sweep) => Ok(sweep.run(&*self.storage, &self.dir)?),
+            None => Ok(()),
+        }
     }
 
     fn held(&self) -> Result<(), StateError> {

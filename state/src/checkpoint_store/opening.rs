@@ -254,6 +254,7 @@ impl Opening {
             num_retained: num_retained.max(1),
             sharing: !shared.is_empty(),
             shared,
+            doomed: Vec::new(),
             undiscarded: Vec::new(),
             lock: self.lock.map(Arc::from),
             deleting: Arc::default(),

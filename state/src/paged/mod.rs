@@ -241,7 +241,13 @@ impl<K: Key, V: Record + Default> PagedState<K, V> {
         }
         let Self { small, words, slots, records, .. } = self;
         small.for_each(|key, value| table!([words, slots, records].insert(key, value)));
-        if table!(self.has_overflow()) || table!(self.take_fault()).is_some() {
+        if let Some(fault) = table!(self.take_fault()) {
+            // There is no room now, which says nothing about later: it stays where it was, and whoever asks is told.
+            table!(self.take_overflow());
+            let _ = self.clear_pages();
+            return table!(self.fail(fault));
+        }
+        if table!(self.has_overflow()) {
             // What it took it has twice now.
             table!(self.take_overflow());
             return self.leave_pages();

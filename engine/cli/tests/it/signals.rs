@@ -122,3 +122,14 @@ fn a_job_ends_well_though_nobody_reads_what_it_says() {
     place.job(|job| job["state"] == "RUNNING");
     place.run("cancel pass").ends_well();
 }
+
+/// A file that outgrows the limit of the process is an error that names it, not the end without a word.
+#[test]
+fn a_file_beyond_the_limit_of_the_process_is_an_error_that_names_it() {
+    let place = Place::new();
+    place.write("in", "some words of a line\n".repeat(20_000));
+    // Blocks of 512 bytes or 1 KiB, after which the signal would come.
+    let ran = place.run_below("ulimit -f 100", "run pass --input in --output out");
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("part-0-0.txt") && ran.stderr.contains("File too large"), "{}", ran.stderr);
+}

@@ -46,6 +46,13 @@ impl Place {
         Ran::of(self.command(args).output().unwrap())
     }
 
+    /// The command behind one of the shell.
+    pub fn run_below(&self, first: &str, args: &str) -> Ran {
+        let script = format!("{first} && exec \"$0\" {args}");
+        let mut command = self.command_of(Path::new("sh"), "-c");
+        Ran::of(command.arg(script).arg(env!("CARGO_BIN_EXE_millstream")).output().unwrap())
+    }
+
     /// Starts the command and goes on.
     pub fn start(&self, args: &str) -> Child {
         self.command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()

@@ -129,3 +129,15 @@ fn ms_074_a_lock_file_that_goes_while_it_is_held_locks_nobody_in() {
         }
     });
 }
+
+/// A pipe in a file's place is refused at once, and so is a directory: nobody waits for somebody who writes.
+#[test]
+fn what_is_no_file_is_not_opened() {
+    let dir = tempfile::tempdir().unwrap();
+    let (storage, pipe) = (DiskStorage::new(), dir.path().join("pipe"));
+    rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR).unwrap();
+    for path in [pipe.as_path(), dir.path()] {
+        let error = storage.open(path).err().unwrap().to_string();
+        assert!(error.starts_with("open ") && error.ends_with("not a file"), "{error}");
+    }
+}

@@ -111,6 +111,38 @@ fn a_part_that_is_missing_short_or_twice_is_refused() {
     assert!(restore(&[(0, vec![2])]).is_err(), "a form that is not known");
 }
 
+/// MS-073: a key that is in a bucket twice, or where no lookup comes to it, is refused though all else is right.
+#[test]
+fn ms_073_a_key_that_is_twice_or_out_of_place_is_refused() {
+    const SLOT: usize = 16;
+    let (entries, bytes) = parts::<u64, u64>().swap_remove(0);
+    // Where lines of slots are.
+    let mut lines = Vec::new();
+    for (_, mask, content) in image::entries(&bytes[1..]).map(Result::unwrap) {
+        let begin = content.as_ptr().addr() - bytes.as_ptr().addr();
+        let numbers = (0..64).filter(|line| mask >> line & 1 != 0);
+        lines.extend(numbers.zip((begin..).step_by(64)).filter(|(line, _)| *line > 0).map(|(_, at)| at));
+    }
+    let used = |at: usize| bytes[at..at + SLOT].iter().any(|byte| *byte != 0);
+    let refused = |to: usize, from: usize, cleared: bool| {
+        let mut bytes = bytes.clone();
+        bytes.copy_within(from..from + SLOT, to);
+        if cleared {
+            bytes[from..from + SLOT].fill(0);
+        }
+        let error = restore::<u64, u64>(&[(entries, bytes)]).unwrap_err();
+        assert!(error.to_string().contains("not where it should be, or twice"), "{error}");
+    };
+    assert_eq!(restore::<u64, u64>(&[(entries, bytes.clone())]), Ok(entries as usize));
+    let twice: Vec<_> = lines.iter().filter(|at| used(**at) && used(**at + SLOT)).collect();
+    twice.iter().for_each(|at| refused(**at + SLOT, **at, false));
+    let mut slots = lines.iter().flat_map(|at| (0..4).map(move |slot| at + slot * SLOT));
+    let empty = slots.find(|at| !used(*at)).unwrap();
+    let alone: Vec<_> = lines.iter().filter(|at| used(**at)).collect();
+    alone.iter().for_each(|at| refused(empty, **at, true));
+    assert!(twice.len() > 5 && alone.len() > 5, "{} {}", twice.len(), alone.len());
+}
+
 /// A page with a number beyond reason asks for no memory.
 #[test]
 fn ms_073_an_absurd_page_is_refused() {

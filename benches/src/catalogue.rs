@@ -158,6 +158,11 @@ pub const ALL: &[Workload] = &[
     },
     absolute("state/insert/20m", "us", engine::insert::run),
     Workload { unit: "MB/s", ..rate("spill/replay", 1, engine::spill::run, limits::spill::run) },
+    Workload {
+        unit: "ms",
+        better: Better::Lower,
+        ..rate("unaligned/duration", 3, || engine::overtaking::run(true), || engine::overtaking::run(false))
+    },
     absolute("startup/first-record", "ms", engine::startup::first_record),
     absolute("startup/rss", "MB", engine::startup::rss),
     absolute("sim/small", "us", engine::simulated::run),

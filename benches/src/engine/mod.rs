@@ -12,6 +12,7 @@ pub mod keyed_sum;
 pub mod large;
 pub mod latency;
 pub mod line;
+pub mod overtaking;
 pub mod restore;
 pub mod simulated;
 pub mod spill;

@@ -53,7 +53,7 @@ pub enum Verb {
     Metrics(Metrics),
     /// Take a checkpoint of a running job now, wait for it, print its path.
     Checkpoint(Checkpoint),
-    /// Stop a running job for good: take a final checkpoint, commit it, keep it, print its path.
+    /// Stop a running job: take a final checkpoint, commit it, keep it, print its path. The next start goes on from it.
     Stop(Named),
     /// Cancel a running job. Its checkpoints follow execution.checkpointing.externalized-checkpoint-retention; where they are
     /// deleted, output that is not committed goes with them.

@@ -120,9 +120,10 @@ impl CheckpointFailure {
     /// The subtask that it names as the cause.
     pub(super) fn subtask(&self) -> Option<SubtaskId> {
         match self {
-            Self::Snapshot { subtask, .. } | Self::Sync { subtask, .. } | Self::TaskClosing { subtask } => {
-                Some(*subtask)
-            }
+            Self::Snapshot { subtask, .. }
+            | Self::Sync { subtask, .. }
+            | Self::Spill { subtask, .. }
+            | Self::TaskClosing { subtask } => Some(*subtask),
             _ => None,
         }
     }

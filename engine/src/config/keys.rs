@@ -113,7 +113,7 @@ keys! {
         "Time from the start of one checkpoint to the start of the next. Without it no checkpoints are taken.",
         "at least 10ms" => |v| v.is_none_or(|d| d >= LEAST_CHECKPOINT_TIME);
     "execution.checkpointing.interval-during-backlog" = checkpointing.interval_during_backlog,
-        "The interval while a source says that it works off a backlog; with 0ms no periodic checkpoints are taken meanwhile. By default the same as ever.",
+        "The interval while a source says that it works off a backlog; with 0ms no periodic checkpoints are taken meanwhile. No source that comes with the engine says so. By default the same as ever.",
         "0ms, or at least the interval" => |v| v.is_none_or(|d| d.is_zero() || d >= LEAST_CHECKPOINT_TIME);
     "execution.checkpointing.mode" = checkpointing.mode,
         "Whether every record counts exactly once in the state after a failure, or at least once.";
@@ -155,7 +155,7 @@ keys! {
         ["execution.checkpointing.checkpoints-after-tasks-finish.enabled"] = checkpointing.after_tasks_finish,
         "Whether checkpoints go on after some subtasks have come to their end.";
     "execution.checkpointing.unaligned.enabled" ["execution.checkpointing.unaligned"] = checkpointing.unaligned,
-        "Whether barriers overtake records that are in their way, which become part of the checkpoint: it is taken at once, however slow the job is. Only with EXACTLY_ONCE, and with one checkpoint at a time. The checkpoint that a job is stopped with never does that.";
+        "Whether barriers overtake records that are in their way, which become part of the checkpoint: it is taken at once, however slow the job is. What is overtaken is kept in memory until the last barrier of a subtask has come. Records that go to several operators, or to all subtasks of one, are not overtaken. Only with EXACTLY_ONCE, and with one checkpoint at a time. The checkpoint that a job is stopped with never does that.";
     "execution.checkpointing.aligned-checkpoint-timeout" ["execution.checkpointing.alignment-timeout"] = checkpointing.aligned_checkpoint_timeout,
         "How long after the start of an unaligned checkpoint its barriers wait for their turn before they overtake what is in their way; with 0ms they never wait.";
     "execution.checkpointing.alignment.memory" = checkpointing.alignment_memory,
@@ -274,6 +274,8 @@ pub(super) fn is_not_yet(name: &str) -> bool {
 
 /// Values of such keys that ask for what is done anyway; these are accepted.
 static AS_IT_IS: &[(&str, &str)] = &[
+    ("execution.checkpointing.unaligned.forced", "false"),
+    ("execution.checkpointing.unaligned.interruptible-timers.enabled", "false"),
     ("execution.checkpointing.create-subdir", "true"),
     ("execution.checkpointing.snapshot-compression", "false"),
     ("execution.checkpointing.file-merging.enabled", "false"),

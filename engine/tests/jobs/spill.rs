@@ -27,6 +27,8 @@ fn blocked(local: &Path) -> Blocked {
     env.configure(|settings| {
         settings.checkpointing.interval = Some(Duration::from_millis(10));
         settings.checkpointing.alignment_memory = ByteSize::kb(64);
+        // What has been seen is state of the sink.
+        settings.checkpointing.memory_max_state = ByteSize::mb(64);
         settings.task.threads = TaskThreads::PerSubtask;
         settings.task.local_dir = Some(local.to_owned());
     });

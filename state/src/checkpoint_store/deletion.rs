@@ -31,6 +31,8 @@ pub struct Deletion {
 #[must_use = "the store has to know what is still there"]
 pub struct Left {
     superfluous: Vec<CheckpointId>,
+    /// What is no longer there.
+    gone: Vec<CheckpointId>,
     discarded: Vec<CheckpointId>,
     taken_over: Option<PathBuf>,
     cause: Option<StateError>,
@@ -43,9 +45,11 @@ impl Deletion {
         let nothing = nothing && self.taken_over.is_none() && self.shared.is_none();
         let turn = Arc::clone(&self.one_at_a_time);
         let _turn = (!nothing).then(|| turn.lock());
+        let mut gone = self.superfluous.clone();
         let cause = self.all().err();
         let Self { superfluous, discarded, taken_over, .. } = self;
-        Left { superfluous, discarded, taken_over, cause }
+        gone.retain(|id| !superfluous.contains(id));
+        Left { superfluous, gone, discarded, taken_over, cause }
     }
 
     fn all(&mut self) -> Result<(), StateError> {
@@ -75,8 +79,8 @@ impl CheckpointStore {
         if self.lock.is_none() {
             return self.give_up(Vec::new());
         }
-        let superfluous = self.doomed.drain(..).chain(self.retained.drain(..many)).collect();
-        let shared = self.retained.last().and_then(|id| self.sweep(Some(*id)));
+        let superfluous: Vec<_> = self.doomed.drain(..).chain(self.retained.drain(..many)).collect();
+        let shared = self.retained.last().and_then(|id| self.sweep(Some(*id), &superfluous));
         // It counts as the oldest.
         let full = self.retained.len() >= self.num_retained;
         let taken_over = self.taken_over.take_if(|_| full);
@@ -121,7 +125,7 @@ impl CheckpointStore {
     /// directory.
     pub fn settle(&mut self, left: Left) -> Result<(), StateError> {
         self.doomed.extend(left.superfluous);
-        self.shared.retain(|id, _| self.retained.contains(id) || self.doomed.contains(id));
+        self.shared.retain(|id, _| !left.gone.contains(id));
         self.undiscarded.extend(left.discarded);
         self.taken_over = self.taken_over.take().or(left.taken_over);
         left.cause.map_or(Ok(()), Err)

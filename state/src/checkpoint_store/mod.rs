@@ -49,7 +49,7 @@ pub struct CheckpointStore {
     /// Checkpoints that were given up and are not all gone yet: of one that could not be deleted `_metadata` may be there,
     /// or the directory alone. No attempt goes on from them.
     doomed: Vec<CheckpointId>,
-    /// The shared files that each retained checkpoint names, and each that is doomed.
+    /// The shared files that each checkpoint names which is not all gone: retained, doomed or being deleted.
     shared: HashMap<CheckpointId, Vec<String>>,
     /// Whether there may be shared files of the line.
     sharing: bool,
@@ -282,7 +282,8 @@ impl CheckpointStore {
             (ended.holds(f.id) || !f.complete) && ended.has_done_with(&self.dir.checkpoint(f.id))
         });
         let taken_over = self.taken_over.take().filter(|dir| ended.has_done_with(dir));
-        self.retained.retain(|kept| done.iter().all(|f| f.id != *kept));
+        let going: Vec<_> = done.iter().map(|found| found.id).collect();
+        self.retained.retain(|kept| !going.contains(kept));
         let removed = done.iter().map(|found| remove::remove(&*self.storage, &self.dir, found.id));
         let mut left: Vec<_> = removed.filter_map(|removed| removed.err().map(StateError::from)).collect();
         if let Some(dir) = taken_over {
@@ -290,20 +291,21 @@ impl CheckpointStore {
         }
         // As long as some are there, they name their files.
         if left.is_empty()
-            && let Some(sweep) = self.sweep(None)
+            && let Some(sweep) = self.sweep(None, &going)
         {
             left.extend(sweep.run(&*self.storage, &self.dir).err().map(StateError::from));
         }
         left
     }
 
-    /// What removes the shared files of the line that were written for `newest` or before, and that no retained checkpoint
-    /// names; `None` where there are none, or where it is not known what is named.
-    fn sweep(&self, newest: Option<CheckpointId>) -> Option<shared::Sweep> {
-        let named: Option<Vec<_>> = self.retained.iter().map(|id| self.shared.get(id)).collect();
-        let doomed = self.doomed.iter().filter_map(|id| self.shared.get(id));
-        let named = named.filter(|_| self.sharing)?.into_iter().chain(doomed);
-        let keep = named.flatten().cloned().collect();
+    /// What removes the shared files of the line that were written for `newest` or before, and that no checkpoint names which
+    /// may be there but for those that are `going` before it; `None` where there are none, or where it is not known what is named.
+    fn sweep(&self, newest: Option<CheckpointId>, going: &[CheckpointId]) -> Option<shared::Sweep> {
+        if !self.sharing || !self.retained.iter().all(|id| self.shared.contains_key(id)) {
+            return None;
+        }
+        let staying = self.shared.iter().filter(|(id, _)| !going.contains(id));
+        let keep = staying.flat_map(|(_, names)| names).cloned().collect();
         Some(shared::Sweep { line: Some(self.lineage.line), newest, keep })
     }
 
@@ -316,7 +318,7 @@ impl CheckpointStore {
     pub fn sweep_ended_attempt(&mut self) -> Result<(), StateError> {
         self.held()?;
         self.sharing = true;
-        match self.sweep(None) {
+        match self.sweep(None, &[]) {
             Some(sweep) => Ok(sweep.run(&*self.storage, &self.dir)?),
             None => Ok(()),
         }

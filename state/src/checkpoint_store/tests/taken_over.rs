@@ -182,3 +182,20 @@ fn cl_02_files_of_others_stay() {
     assert_eq!(left, ["notes"]);
     check_content(&storage, &chk(2));
 }
+
+/// CS-07: a deletion that was decided on and has not begun leaves a complete checkpoint, whatever a restart sweeps meanwhile.
+#[test]
+fn cs_07_a_restart_while_a_deletion_runs_leaves_its_checkpoint_whole() {
+    let storage = MemoryStorage::new();
+    let mut store = open(&storage, &StartFrom::Latest).unwrap().begin(1).unwrap();
+    naming(&storage, &mut store, 1, &["1-1-0-0"]);
+    naming(&storage, &mut store, 2, &["1-2-0-0"]);
+    let deletion = store.superfluous();
+    // One that is over meanwhile makes nothing forgotten.
+    store.discard(CheckpointId(3)).unwrap();
+    store.sweep_ended_attempt().unwrap();
+    check_content(&storage, &chk(1));
+    store.settle(deletion.run()).unwrap();
+    assert!(!there(&storage, &chk(1)) && !there(&storage, &job_dir().shared().join("1-1-0-0")));
+    check_content(&storage, &chk(2));
+}

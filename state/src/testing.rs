@@ -1,12 +1,14 @@
 //! Values that several tests of this crate use.
 
 use crate::descriptor::{Backend, Layout, ListDescriptor, StateDescriptor, StateKind};
+use crate::error::StateError;
 use crate::key_group::KeyGroup;
-use crate::keyed::{Chunk, GroupChunk, KeyedSnapshot};
+use crate::keyed::{Chunk, GroupChunk, KeyedSnapshot, RestoreError, Snapshots};
 use crate::metadata::{
     FileEntry, GroupRange, Handle, KeyedHandle, LineCounters, ListHandle, Metadata, OperatorState,
     SnapshotKind, SubtaskState,
 };
+use crate::snapshot::SnapshotReader;
 use crate::{JobId, OperatorId};
 use millstream_io::id::CheckpointId;
 use millstream_io::source::Redistribution;
@@ -34,6 +36,44 @@ pub(crate) fn joined(chunks: &[Chunk], rest: KeyedSnapshot) -> KeyedSnapshot {
         assert!(bytes.is_empty());
     }
     KeyedSnapshot { groups, extent: rest.extent }
+}
+
+/// A state that keeps the parts of its key groups as they are restored.
+#[derive(Default)]
+pub(crate) struct Collected(pub Vec<GroupChunk>);
+
+impl Snapshots for Collected {
+    fn freeze(&mut self) {
+        unreachable!("it is restored and no more")
+    }
+
+    fn is_frozen(&self) -> bool {
+        false
+    }
+
+    fn drain(&mut self, _: usize) -> bool {
+        true
+    }
+
+    fn take_snapshot(&mut self) -> KeyedSnapshot {
+        unreachable!("it was never frozen")
+    }
+
+    fn abandon(&mut self) -> bool {
+        true
+    }
+
+    fn restore(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError> {
+        self.0.push(GroupChunk { group, entries, bytes: bytes.to_vec() });
+        Ok(())
+    }
+}
+
+/// The key groups of a part of a snapshot, as they are restored.
+pub(crate) fn groups_of(reader: &SnapshotReader, part: &KeyedHandle) -> Result<Vec<GroupChunk>, StateError> {
+    let mut all = Collected::default();
+    reader.restore(&[part], &mut all, &|_, _| {})?;
+    Ok(all.0)
 }
 
 /// A built-in type.

@@ -135,11 +135,10 @@ fn restore(
     let whole = Parallelism::new(1, Some(i64::from(GROUPS))).unwrap();
     let state = PagedState::new_in(whole.range_of(0), whole.max(), supply);
     let mut state = state.map_err(|error| error.to_string())?.small_up_to(0);
-    let mut reader = SnapshotReader::new(storage, dir.to_owned());
-    for part in metadata.operators.iter().flat_map(|o| &o.subtasks).flat_map(|subtask| &subtask.keyed) {
-        let add = |group, entries, bytes: &[u8]| state.restore(group, entries, bytes);
-        reader.groups(part, add).map_err(|error| error.to_string())?;
-    }
+    let subtasks = metadata.operators.iter().flat_map(|operator| &operator.subtasks);
+    let parts: Vec<_> = subtasks.flat_map(|subtask| &subtask.keyed).collect();
+    let reader = SnapshotReader::new(storage, dir.to_owned());
+    reader.restore(&parts, &mut state, &|_, _| {}).map_err(|error| error.to_string())?;
     state.restored().map_err(|error| error.to_string())?;
     let keys = millstream_state::KeyedBackend::len(&state);
     Ok((keys, state))

@@ -3,8 +3,7 @@
 use super::files::Files;
 use super::groups::Groups;
 use crate::error::{FormatError, StateError};
-use crate::key_group::KeyGroup;
-use crate::keyed::{RestoreError, Snapshots};
+use crate::keyed::Snapshots;
 use crate::local::LocalCopies;
 use crate::metadata::{GroupRange, Handle, KeyedHandle, ListHandle};
 use millstream_io::storage::Storage;
@@ -52,26 +51,6 @@ impl SnapshotReader {
         into.restore_groups(&Groups::new(&self.files, parts, done))
     }
 
-    /// Hands the key groups of `handle` to `add`, in ascending order, each with its number of entries. A handle that was narrowed to some of its groups
-    /// is read at those only (KG-05).
-    ///
-    /// # Errors
-    /// A file that is missing, too short, damaged, or that `add` cannot use, is named (ER-22).
-    pub fn groups(
-        &mut self,
-        handle: &KeyedHandle,
-        mut add: impl FnMut(KeyGroup, u64, &[u8]) -> Result<(), RestoreError>,
-    ) -> Result<(), StateError> {
-        for range in &handle.groups {
-            self.files.read(&handle.data, (range.offset, range.len), range.crc, &mut self.buffer)?;
-            add(range.group, range.entries, &self.buffer).map_err(|source| {
-                let path = self.files.path_of(&handle.data);
-                StateError::Entries { path, source }
-            })?;
-        }
-        Ok(())
-    }
-
     /// The bytes of one key group of `handle`.
     pub(super) fn group(&self, handle: &Handle, range: &GroupRange) -> Result<Vec<u8>, StateError> {
         let mut bytes = Vec::new();
@@ -82,7 +61,7 @@ impl SnapshotReader {
     /// The elements of a list as they are encoded.
     ///
     /// # Errors
-    /// As for [`SnapshotReader::groups`].
+    /// A file that is missing, too short or damaged is named.
     pub fn encoded_list(&mut self, handle: &ListHandle) -> Result<Vec<Vec<u8>>, StateError> {
         self.files.read(&handle.data, (0, handle.data.len()), handle.crc, &mut self.buffer)?;
         elements(&self.buffer, handle.elements).map_err(|source| {

@@ -6,6 +6,7 @@ use crate::heap::HeapState;
 use crate::key_group::{KeyGroup, Parallelism};
 use crate::keyed::{Chunk, ChunkPart, Extent, GroupChunk, KeyedBackend, Snapshots};
 use crate::metadata::{Handle, KeyedHandle, SubtaskState};
+use crate::testing::groups_of;
 use millstream_io::record::Key;
 use millstream_io::storage::fault::FaultStorage;
 use millstream_io::storage::{MemoryStorage, Storage, read_all};
@@ -65,13 +66,9 @@ fn write_with(storage: &dyn Storage, inline_threshold: usize, write_buffer: usiz
 }
 
 fn read_groups(storage: &MemoryStorage, handle: &KeyedHandle) -> Result<Vec<(u16, Vec<u8>)>, StateError> {
-    let mut found = Vec::new();
-    reader(storage).groups(handle, |group, entries, bytes| {
-        assert_eq!(entries, 1);
-        found.push((group.0, bytes.to_vec()));
-        Ok(())
-    })?;
-    Ok(found)
+    let found = groups_of(&reader(storage), handle)?;
+    assert!(found.iter().all(|chunk| chunk.entries == 1));
+    Ok(found.into_iter().map(|chunk| (chunk.group.0, chunk.bytes)).collect())
 }
 
 fn reader(storage: &MemoryStorage) -> SnapshotReader {
@@ -253,7 +250,7 @@ fn kg_05_a_table_is_restored_at_another_parallelism() {
         let mut narrowed = keyed[0].clone();
         narrowed.groups.retain(|g| range.contains(g.group));
         let mut part = HeapState::<u64, i64>::new(range, 128);
-        reader(&storage).groups(&narrowed, |group, n, bytes| part.restore(group, n, bytes)).unwrap();
+        reader(&storage).restore(&[&narrowed], &mut part, &|_, _| {}).unwrap();
         part.for_each(|key, value| {
             assert_eq!(*value, key as i64 * 7);
             sum += *value;

@@ -106,11 +106,11 @@ impl<'a> Run<'a> {
 fn check_lines(storage: &MemoryStorage, id: CheckpointId, context: &str) {
     let dir = job_dir().checkpoint(id);
     let metadata = verify(storage, &dir).unwrap_or_else(|e| panic!("{context}: {e}"));
-    let mut reader = SnapshotReader::new(storage.shared(), dir);
+    let reader = SnapshotReader::new(storage.shared(), dir);
     let mut lines = vec![None; LINES as usize];
     for handle in &metadata.operators[0].subtasks[0].keyed {
-        let add = |_: KeyGroup, _: u64, bytes: &[u8]| {
-            for entry in entries(&bytes[1..]) {
+        for chunk in groups_of(&reader, handle).unwrap_or_else(|e| panic!("{context}: {e}")) {
+            for entry in entries(&chunk.bytes[1..]) {
                 let (page, mut mask, content) = entry.unwrap();
                 assert_eq!(page, 0, "{context}");
                 for line in content.chunks(LINE_BYTES) {
@@ -118,9 +118,7 @@ fn check_lines(storage: &MemoryStorage, id: CheckpointId, context: &str) {
                     mask &= mask - 1;
                 }
             }
-            Ok(())
-        };
-        reader.groups(handle, add).unwrap_or_else(|e| panic!("{context}: {e}"));
+        }
     }
     let base = lines[0].map_or(0, |(_, base)| base);
     for (line, found) in (0..).zip(lines) {

@@ -14,6 +14,7 @@ use crate::key_group::KeyGroup;
 use crate::keyed::{GroupChunk, KeyedSnapshot};
 use crate::metadata::{LineCounters, OperatorState, SnapshotKind};
 use crate::snapshot::{Destination, OperatorSnapshot, SnapshotReader, SubtaskSnapshot, WriteOptions, write};
+use crate::testing::groups_of;
 use millstream_io::storage::MemoryStorage;
 
 pub(super) const ROOT: &str = "/c";
@@ -109,14 +110,10 @@ pub(super) fn end(mut store: CheckpointStore, end: &JobEnd, retention: Retention
 pub(super) fn check_content(storage: &dyn Clonable, dir: &Path) -> CheckpointId {
     let metadata = verify(&*storage.shared(), dir).unwrap();
     let id = metadata.checkpoint;
-    let mut reader = SnapshotReader::new(storage.shared(), dir.to_owned());
+    let reader = SnapshotReader::new(storage.shared(), dir.to_owned());
     for (n, subtask) in metadata.operators[0].subtasks.iter().enumerate() {
-        let mut found = Vec::new();
-        let add = |group: KeyGroup, _: u64, bytes: &[u8]| {
-            found.push((group.0, bytes.to_vec()));
-            Ok(())
-        };
-        reader.groups(&subtask.keyed[0], add).unwrap();
+        let found = groups_of(&reader, &subtask.keyed[0]).unwrap();
+        let found: Vec<_> = found.into_iter().map(|chunk| (chunk.group.0, chunk.bytes)).collect();
         assert_eq!(found, [(n as u16 * 64, content(id, n))]);
     }
     id

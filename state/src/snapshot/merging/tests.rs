@@ -11,6 +11,7 @@ use crate::layout::shared_name;
 use crate::metadata::SubtaskState;
 use crate::operator_id::OperatorId;
 use crate::paged::PagedState;
+use crate::testing::groups_of;
 use millstream_io::id::CheckpointId;
 use millstream_io::record::Key;
 use millstream_io::storage::MemoryStorage;
@@ -207,11 +208,10 @@ impl Subject {
     /// All that was ever taken says what it did, merges or not.
     fn check(&self) {
         for (n, (written, model)) in self.taken.iter().enumerate() {
-            let mut reader = SnapshotReader::new(Arc::new(self.storage.clone()), PathBuf::from(DIR));
+            let reader = SnapshotReader::new(Arc::new(self.storage.clone()), PathBuf::from(DIR));
             let mut again = state();
-            for handle in &written.operators[0].1.keyed {
-                reader.groups(handle, |group, entries, bytes| again.restore(group, entries, bytes)).unwrap();
-            }
+            let parts: Vec<_> = written.operators[0].1.keyed.iter().collect();
+            reader.restore(&parts, &mut again, &|_, _| {}).unwrap();
             again.restored().unwrap();
             assert_eq!(again.len(), model.len(), "snapshot {n}");
             for (key, value) in model {
@@ -340,15 +340,13 @@ fn states_of_a_file_are_merged_side_by_side() {
     let mut merging = Merging::new(storage.clone(), Path::new(DIR), "m", plan, subject.options);
     assert!(!merging.step(1).unwrap() && merging.step(u64::MAX).unwrap());
     let merged = merging.finish().unwrap();
-    let mut reader = SnapshotReader::new(storage, PathBuf::from(DIR));
+    let reader = SnapshotReader::new(storage, PathBuf::from(DIR));
     let mut found = Vec::new();
     for (state, part) in &merged.parts {
-        let add = |group: KeyGroup, entries, bytes: &[u8]| {
+        for GroupChunk { group, entries, bytes } in groups_of(&reader, part).unwrap() {
             assert_eq!((bytes.len(), u64::from(bytes[3])), (67, entries));
             found.push((state.1, group.0, entries));
-            Ok(())
-        };
-        reader.groups(part, add).unwrap();
+        }
     }
     assert_eq!(found, [(0, 0, 1), (0, 2, 5), (0, 3, 6), (1, 0, 7), (1, 1, 4)]);
     assert_eq!(merged.file.map(|file| file.len), Some(5 * 67));

@@ -6,7 +6,7 @@ use crate::key_group::KeyGroup;
 use crate::keyed::{Chunk, GroupChunk, KeyedSnapshot, RestoreError, Snapshots};
 use crate::metadata::{
     FileEntry, GroupRange, Handle, KeyedHandle, LineCounters, ListHandle, Metadata, OperatorState,
-    SnapshotKind, SubtaskState,
+    SnapshotFormat, SnapshotKind, SubtaskState,
 };
 use crate::snapshot::SnapshotReader;
 use crate::{JobId, OperatorId};
@@ -140,6 +140,7 @@ pub(crate) fn sample() -> Metadata {
     Metadata {
         checkpoint: CheckpointId(7),
         kind: SnapshotKind::Checkpoint,
+        format: SnapshotFormat::Native,
         job: JobId::of("flights"),
         job_name: "flights".to_owned(),
         line: 2,

@@ -8,7 +8,7 @@ use millstream_io::storage::{DiskStorage, Storage};
 use millstream_state::checkpoint_store::{CheckpointStore, Opening, StartFrom};
 use millstream_state::descriptor::Layout;
 use millstream_state::layout::shared_name;
-use millstream_state::metadata::{Metadata, OperatorState, SnapshotKind};
+use millstream_state::metadata::{Metadata, OperatorState, SnapshotFormat, SnapshotKind};
 use millstream_state::snapshot::{
     Chain, Destination, Merging, SnapshotReader, WriteOptions, WrittenSnapshot, write,
 };
@@ -89,6 +89,7 @@ impl Line {
         Metadata {
             checkpoint: self.newest,
             kind: SnapshotKind::Checkpoint,
+            format: SnapshotFormat::Native,
             job: JobId::of(JOB),
             job_name: JOB.into(),
             line: self.store.line(),

@@ -8,7 +8,9 @@ use crate::task::{Acknowledged, Message, OperatorIndex, ToSupervisor};
 use millstream_io::error::Class;
 use millstream_io::id::CheckpointId;
 use millstream_state::checkpoint_store::Deletion;
-use millstream_state::metadata::{LineCounters, Metadata, OperatorState, SnapshotKind, SubtaskState};
+use millstream_state::metadata::{
+    LineCounters, Metadata, OperatorState, SnapshotFormat, SnapshotKind, SubtaskState,
+};
 use millstream_state::{CheckpointStore, StateError};
 use parking_lot::Mutex;
 use std::collections::HashSet;
@@ -157,6 +159,7 @@ impl Supervisor {
         Metadata {
             checkpoint: barrier.id,
             kind: if barrier.close { SnapshotKind::Final } else { SnapshotKind::Checkpoint },
+            format: SnapshotFormat::Native,
             job: self.parts.job_id,
             job_name: self.parts.name.clone(),
             line,

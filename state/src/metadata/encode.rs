@@ -1,7 +1,8 @@
 //! Metadata to bytes; the layout stands in `docs/format.md`.
 
 use super::{
-    Handle, KeyedHandle, LineCounters, ListHandle, Metadata, OperatorState, SnapshotKind, SubtaskState,
+    Handle, KeyedHandle, LineCounters, ListHandle, Metadata, OperatorState, SnapshotFormat, SnapshotKind,
+    SubtaskState,
 };
 use crate::codec::Encoder;
 use crate::descriptor::{Backend, Layout, ListDescriptor, StateDescriptor, StateKind};
@@ -12,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// How a `_metadata` file begins.
-pub(super) const KIND: FileKind = FileKind { magic: *b"MILLMETA", version: 3 };
+pub(super) const KIND: FileKind = FileKind { magic: *b"MILLMETA", version: 4 };
 
 type Done = Result<(), SchemaError>;
 
@@ -41,6 +42,14 @@ pub(super) fn kind_tag(kind: SnapshotKind) -> u8 {
     match kind {
         SnapshotKind::Checkpoint => 0,
         SnapshotKind::Final => 1,
+        SnapshotKind::Savepoint => 2,
+    }
+}
+
+pub(super) fn format_tag(format: SnapshotFormat) -> u8 {
+    match format {
+        SnapshotFormat::Native => 0,
+        SnapshotFormat::Canonical => 1,
     }
 }
 
@@ -99,6 +108,7 @@ impl Body {
     fn metadata(&mut self, m: &Metadata) -> Done {
         self.out.u64(m.checkpoint.0);
         self.out.u8(kind_tag(m.kind));
+        self.out.u8(format_tag(m.format));
         self.out.u128(m.job.to_bits());
         self.out.text(&m.job_name);
         self.out.u64(m.line);

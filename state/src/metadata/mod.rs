@@ -9,6 +9,7 @@ use crate::job_id::JobId;
 use crate::key_group::KeyGroup;
 use crate::operator_id::OperatorId;
 use millstream_io::id::CheckpointId;
+use std::fmt;
 use std::sync::Arc;
 
 mod encode;
@@ -32,6 +33,29 @@ pub enum SnapshotKind {
     /// The last checkpoint of a run: at the end of bounded input, at a suspend or a stop. Sinks have closed their
     /// files, so that nothing in it is still being written (ruling 5).
     Final,
+    /// A savepoint: its user's, who alone deletes it (SP-01). All of its files are beside its metadata (SP-02), and sinks have
+    /// closed theirs.
+    Savepoint,
+}
+
+/// How the state of a snapshot is written (SP-03).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SnapshotFormat {
+    /// As its backend has it, for which alone it is.
+    #[default]
+    Native,
+    /// The same for all backends. Savepoints alone have it.
+    Canonical,
+}
+
+impl fmt::Display for SnapshotFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Native => "native",
+            Self::Canonical => "canonical",
+        })
+    }
 }
 
 /// Counters that count over a line of checkpoints, each record once however often it was replayed (ruling 29).
@@ -54,6 +78,8 @@ pub struct Metadata {
     pub checkpoint: CheckpointId,
     /// What it was taken for.
     pub kind: SnapshotKind,
+    /// How its state is written.
+    pub format: SnapshotFormat,
     /// The job that took it.
     pub job: JobId,
     /// That job's name.

@@ -2,11 +2,12 @@
 //! that names the field (ER-06). No part is believed because a checksum is right.
 
 use super::encode::{
-    FILE, INLINE, KIND, OWN, backend_tag, kind_tag, layout_tag, redistribution_tag, state_kind_tag,
+    FILE, INLINE, KIND, OWN, backend_tag, format_tag, kind_tag, layout_tag, redistribution_tag,
+    state_kind_tag,
 };
 use super::{
     FileEntry, GroupRange, Handle, KeyedHandle, LineCounters, ListHandle, Metadata, OperatorState,
-    SHARED_FILE, SnapshotKind, SubtaskState,
+    SHARED_FILE, SnapshotFormat, SnapshotKind, SubtaskState,
 };
 use crate::codec::Cursor;
 use crate::descriptor::{Backend, BackendName, Layout, ListDescriptor, StateDescriptor, StateKind};
@@ -53,8 +54,11 @@ fn metadata(c: &mut Cursor<'_>, version: u32) -> Result<Metadata> {
     if checkpoint < CheckpointId::FIRST {
         return Err(c.bad("checkpoint", "ids begin with 1"));
     }
-    let kinds = [SnapshotKind::Checkpoint, SnapshotKind::Final];
-    let kind = tagged(c, "kind", &kinds, kind_tag)?;
+    let kind = kind(c, version)?;
+    let format = match version {
+        ..4 => SnapshotFormat::Native,
+        _ => format(c, kind)?,
+    };
     let job = JobId::from_bits(c.u128("job")?);
     let job_name = c.text("job name")?.to_owned();
     let line = c.u64("line")?;
@@ -68,11 +72,15 @@ fn metadata(c: &mut Cursor<'_>, version: u32) -> Result<Metadata> {
     };
     let files = c.many(FILE_ENTRY, "files", file)?;
     unique(c, "file name", files.iter().map(|f| &f.name))?;
+    if kind == SnapshotKind::Savepoint && files.iter().any(|f| f.name.starts_with(SHARED_FILE)) {
+        return Err(c.bad("file name", "a savepoint has all of its files beside it"));
+    }
     let operators = c.many(OPERATOR, "operators", |c| operator(c, &files, version))?;
     unique(c, "operator id", operators.iter().map(|o| o.id))?;
     Ok(Metadata {
         checkpoint,
         kind,
+        format,
         job,
         job_name,
         line,
@@ -82,6 +90,20 @@ fn metadata(c: &mut Cursor<'_>, version: u32) -> Result<Metadata> {
         files,
         operators,
     })
+}
+
+fn kind(c: &mut Cursor<'_>, version: u32) -> Result<SnapshotKind> {
+    let all = [SnapshotKind::Checkpoint, SnapshotKind::Final, SnapshotKind::Savepoint];
+    let known = if version < 4 { &all[..2] } else { &all };
+    tagged(c, "kind", known, kind_tag)
+}
+
+fn format(c: &mut Cursor<'_>, kind: SnapshotKind) -> Result<SnapshotFormat> {
+    let format = tagged(c, "format", &[SnapshotFormat::Native, SnapshotFormat::Canonical], format_tag)?;
+    if format == SnapshotFormat::Canonical && kind != SnapshotKind::Savepoint {
+        return Err(c.bad("format", "savepoints alone have the canonical one"));
+    }
+    Ok(format)
 }
 
 fn tagged<T: Copy>(c: &mut Cursor<'_>, field: &'static str, all: &[T], tag: fn(T) -> u8) -> Result<T> {

@@ -53,13 +53,14 @@ fn what_was_encoded_is_parsed() {
 #[test]
 fn the_layout_is_the_documented_one() {
     let bytes = sample().encode().unwrap();
-    assert_eq!(&bytes[..12], b"MILLMETA\x03\0\0\0");
+    assert_eq!(&bytes[..12], b"MILLMETA\x04\0\0\0");
     let body = &bytes[24..];
     assert_eq!(body[..8], 7u64.to_le_bytes(), "checkpoint");
     assert_eq!(body[8], 0, "kind");
-    assert_eq!(body[9..25], JobId::of("flights").to_bits().to_le_bytes(), "job");
-    assert_eq!(&body[25..36], b"\x07\0\0\0flights", "job name");
-    assert_eq!(body[36..44], 2u64.to_le_bytes(), "line");
+    assert_eq!(body[9], 0, "format");
+    assert_eq!(body[10..26], JobId::of("flights").to_bits().to_le_bytes(), "job");
+    assert_eq!(&body[26..37], b"\x07\0\0\0flights", "job name");
+    assert_eq!(body[37..45], 2u64.to_le_bytes(), "line");
 }
 
 /// ER-06, MS-019: a flipped bit anywhere and a cut anywhere is noticed.
@@ -238,9 +239,17 @@ fn any_operator(files: Vec<FileEntry>, id: u128) -> impl Strategy<Value = Operat
     )
 }
 
+/// What there is of kinds and formats.
+const KINDS: [(SnapshotKind, SnapshotFormat); 4] = [
+    (SnapshotKind::Checkpoint, SnapshotFormat::Native),
+    (SnapshotKind::Final, SnapshotFormat::Native),
+    (SnapshotKind::Savepoint, SnapshotFormat::Native),
+    (SnapshotKind::Savepoint, SnapshotFormat::Canonical),
+];
+
 fn any_metadata() -> impl Strategy<Value = Metadata> {
     let files = prop::collection::vec((0u64..100, any::<u32>()), 0..3);
-    (files, any::<[u64; 7]>(), any::<bool>(), ".{0,8}").prop_flat_map(|(files, n, last, job_name)| {
+    (files, any::<[u64; 7]>(), 0..KINDS.len(), ".{0,8}").prop_flat_map(|(files, n, kind, job_name)| {
         let files: Vec<_> = (0..)
             .zip(files)
             .map(|(i, (len, crc))| FileEntry { name: format!("state-{i}-0").into(), len, crc })
@@ -252,7 +261,8 @@ fn any_metadata() -> impl Strategy<Value = Metadata> {
             }
             Metadata {
                 checkpoint: CheckpointId(n[0].max(1)),
-                kind: if last { SnapshotKind::Final } else { SnapshotKind::Checkpoint },
+                kind: KINDS[kind].0,
+                format: KINDS[kind].1,
                 job: JobId::of(&job_name),
                 job_name: job_name.clone(),
                 line: n[1],
@@ -311,7 +321,9 @@ proptest! {
 #[test]
 fn kinds_have_the_documented_numbers() {
     use millstream_io::source::Redistribution;
-    assert_eq!([SnapshotKind::Checkpoint, SnapshotKind::Final].map(encode::kind_tag), [0, 1]);
+    let kinds = [SnapshotKind::Checkpoint, SnapshotKind::Final, SnapshotKind::Savepoint];
+    assert_eq!(kinds.map(encode::kind_tag), [0, 1, 2]);
+    assert_eq!([SnapshotFormat::Native, SnapshotFormat::Canonical].map(encode::format_tag), [0, 1]);
     let states = [
         StateKind::Value,
         StateKind::Reducing,
@@ -373,12 +385,41 @@ fn of_all_kinds() -> Metadata {
     all
 }
 
-/// A file as version 3 wrote it is read by every later release; and while 3 is current, it is what is written.
+/// A file as version 3 wrote it is read by every later release.
 #[test]
-fn format_v3_is_still_read_and_written() {
+fn format_v3_is_still_read() {
     let fixture = include_bytes!("../../tests/fixtures/format-v3/_metadata");
-    assert_eq!(of_all_kinds().encode().as_deref(), Ok(&fixture[..]));
     assert_eq!(Metadata::parse(fixture), Ok(of_all_kinds()));
+}
+
+/// A savepoint with states of all kinds.
+fn savepoint() -> Metadata {
+    let mut all = of_all_kinds();
+    all.kind = SnapshotKind::Savepoint;
+    let chain = &mut all.operators[1].subtasks[0].keyed;
+    all.files[0].name = "1-0".into();
+    chain[0] = two_groups([0, 63], &all.files[0]);
+    all
+}
+
+/// A file as version 4 wrote it is read by every later release; and while 4 is current, it is what is written.
+#[test]
+fn format_v4_is_still_read_and_written() {
+    let fixture = include_bytes!("../../tests/fixtures/format-v4/_metadata");
+    assert_eq!(savepoint().encode().as_deref(), Ok(&fixture[..]));
+    assert_eq!(Metadata::parse(fixture), Ok(savepoint()));
+}
+
+/// SP-02: what a savepoint consists of is beside it, so that it can be moved; SP-03: a checkpoint is its backend's.
+#[test]
+fn sp_02_a_savepoint_names_no_shared_file_and_no_checkpoint_is_canonical() {
+    assert_eq!(field_of(with(|m| m.format = SnapshotFormat::Canonical)), "format");
+    let canonical =
+        |m: &mut Metadata| (m.kind, m.format) = (SnapshotKind::Savepoint, SnapshotFormat::Canonical);
+    assert_eq!(with(canonical).map(|m| m.format), Ok(SnapshotFormat::Canonical));
+    let mut shared = chained();
+    shared.kind = SnapshotKind::Savepoint;
+    assert_eq!(field_of(Metadata::parse(&shared.encode().unwrap())), "file name");
 }
 
 /// A name that only some other reader could take for that of a backend.

@@ -12,7 +12,7 @@ use super::*;
 use crate::OperatorId;
 use crate::key_group::KeyGroup;
 use crate::keyed::{GroupChunk, KeyedSnapshot};
-use crate::metadata::{LineCounters, OperatorState, SnapshotKind};
+use crate::metadata::{LineCounters, OperatorState, SnapshotFormat, SnapshotKind};
 use crate::snapshot::{Destination, OperatorSnapshot, SnapshotReader, SubtaskSnapshot, WriteOptions, write};
 use crate::testing::groups_of;
 use millstream_io::storage::MemoryStorage;
@@ -76,6 +76,7 @@ pub(super) fn attempt(store: &CheckpointStore, id: CheckpointId) -> Result<Metad
     Ok(Metadata {
         checkpoint: id,
         kind: SnapshotKind::Checkpoint,
+        format: SnapshotFormat::Native,
         job: crate::JobId::of(JOB),
         job_name: JOB.to_owned(),
         line: store.line(),

@@ -9,7 +9,7 @@
 //! [`DiskScratch`]: crate::scratch::DiskScratch
 
 use crate::record::Record;
-use crate::scratch::{Block, Part, Scratch, ScratchError};
+use crate::scratch::{Block, Scratch, ScratchError};
 use crate::segment::{Segment, Spilled};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub enum SpillError {
         /// Bytes that there may be.
         most: u64,
     },
-    /// There is no room for one more file.
+    /// There is no room for one more file, or one cannot be written.
     #[error(transparent)]
     Scratch(#[from] ScratchError),
 }
@@ -75,26 +75,26 @@ impl Spill {
     /// Copies a segment into a file. It may block until there is a new one.
     ///
     /// # Errors
-    /// There may not be, or cannot be, one more file. What was put before stays, and a later call tries again.
+    /// There may not be, or cannot be, one more file, or the one there is cannot be written. What was put before stays, and a later call tries again.
     pub fn put<T: Record>(&mut self, segment: &Segment<T>) -> Result<Spilled<T>, SpillError> {
-        let bytes = segment.packed();
-        let part = match self.blocks.back_mut().and_then(|block| block.part(bytes)) {
-            Some(part) => part,
-            None => self.part_of_next(bytes)?,
-        };
-        Ok(Spilled::new(segment, part))
+        if let Some(block) = self.blocks.back_mut()
+            && let Some(spilled) = Spilled::put(segment, block)?
+        {
+            return Ok(spilled);
+        }
+        let mut next = self.next(segment.packed())?;
+        let spilled = Spilled::put(segment, &mut next);
+        self.blocks.push_back(next);
+        Ok(spilled?.expect("the block is whole, and large enough"))
     }
 
-    /// The first part of a block that becomes the one to be filled.
+    /// A block that becomes the one to be filled.
     #[cold]
-    fn part_of_next(&mut self, bytes: usize) -> Result<Part, SpillError> {
-        let mut block = match self.take_whole(bytes) {
-            Some(block) => block,
-            None => self.make(bytes)?,
-        };
-        let part = block.part(bytes).expect("it is whole, and large enough");
-        self.blocks.push_back(block);
-        Ok(part)
+    fn next(&mut self, bytes: usize) -> Result<Block, SpillError> {
+        match self.take_whole(bytes) {
+            Some(block) => Ok(block),
+            None => self.make(bytes),
+        }
     }
 
     /// A block with room for so much that nobody uses. Those before it are the older ones, which are whole earlier.

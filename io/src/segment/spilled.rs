@@ -4,11 +4,12 @@
 use super::{ALIGN, SLOT, Segment};
 use crate::record::Record;
 use crate::record::trusted::Wire;
-use crate::scratch::Part;
+use crate::scratch::{Block, Part, ScratchError};
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
-use std::ptr;
+use std::ptr::NonNull;
+use std::slice;
 
 /// A segment whose buffer is a [`Part`] of a file: read where it lies, never written again.
 ///
@@ -17,8 +18,8 @@ use std::ptr;
 /// use millstream_io::segment::{Segment, Spilled};
 ///
 /// let segment = Segment::<u64>::single(0, 7);
-/// let part = Block::new(4096, &MemoryScratch::new())?.part(segment.packed()).expect("it is large enough");
-/// let spilled = Spilled::new(&segment, part);
+/// let mut block = Block::new(4096, &MemoryScratch::new())?;
+/// let spilled = Spilled::put(&segment, &mut block)?.expect("the block is large enough");
 /// drop(segment);
 /// assert_eq!(spilled.row(0).view(), 7);
 /// # Ok::<(), millstream_io::scratch::ScratchError>(())
@@ -30,30 +31,22 @@ pub struct Spilled<T: Record> {
 }
 
 impl<T: Record> Spilled<T> {
-    /// Copies a segment into a part, without the free room in it.
+    /// Copies a segment, without the free room in it, into the next part of a block; `None` where the block has less room
+    /// than the segment [needs](Segment::packed).
     ///
-    /// # Panics
-    /// Where the part is smaller than the segment [needs](Segment::packed).
-    pub fn new(segment: &Segment<T>, mut part: Part) -> Self {
+    /// # Errors
+    /// The block's file cannot be written.
+    pub fn put(segment: &Segment<T>, block: &mut Block) -> Result<Option<Self>, ScratchError> {
         let capacity = segment.packed();
-        let to = ptr::NonNull::from(&mut part[..capacity]).cast::<u8>();
-        assert_eq!(to.align_offset(ALIGN), 0, "parts begin at cache lines");
-        let slots = segment.slots();
-        // SAFETY: both buffers are as long as what is copied, at either end, and are not the same: the part was nobody
-        // else's. Rows and slots do not overlap in the copy, since its capacity is at least both together. Rows without
-        // bytes have nothing that could be copied.
-        unsafe {
-            if T::Wire::FIXED != Some(0) {
-                ptr::copy_nonoverlapping(segment.start.as_ptr(), to.as_ptr(), segment.used);
-            }
-            let from = segment.start.as_ptr().add(segment.capacity - slots);
-            ptr::copy_nonoverlapping(from, to.as_ptr().add(capacity - slots), slots);
-        }
+        let (rows, slots) = segment.ends();
+        let Some(part) = block.put(capacity, rows, slots)? else { return Ok(None) };
+        let start = NonNull::from(&*part).cast::<u8>();
+        assert!(start.align_offset(ALIGN) == 0 && part.len() >= capacity, "parts are whole cache lines");
         let Segment { used, rows, of, .. } = *segment;
         // The invariants of a segment hold: whole cache lines, the rows in front, the slots, whose offsets count from the
-        // front, at the end. What is at `to` stays there and as it is while the part is held.
-        let segment = ManuallyDrop::new(Segment { start: to, capacity, used, rows, of });
-        Self { segment, _part: part }
+        // front, at the end. What is at `start` stays there and as it is while the part is held.
+        let segment = ManuallyDrop::new(Segment { start, capacity, used, rows, of });
+        Ok(Some(Self { segment, _part: part }))
     }
 
     /// Bytes of the file that it takes.
@@ -68,9 +61,18 @@ impl<T: Record> Segment<T> {
         self.bytes().next_multiple_of(ALIGN)
     }
 
-    /// Bytes of its slots.
-    fn slots(&self) -> usize {
-        if Self::HASHED { SLOT * self.rows } else { 0 }
+    /// What has been written of its buffer: rows, and slots.
+    fn ends(&self) -> (&[u8], &[u8]) {
+        // Rows without bytes take place, but are never written.
+        let rows = if T::Wire::FIXED == Some(0) { 0 } else { self.used };
+        let slots = if Self::HASHED { SLOT * self.rows } else { 0 };
+        // SAFETY: by the invariants, rows begin at the front and slots end at the end of the buffer, which is this
+        // segment's and is not written while it is borrowed. Without a buffer both are empty.
+        unsafe {
+            let front = slice::from_raw_parts(self.start.as_ptr(), rows);
+            let back = self.start.as_ptr().add(self.capacity - slots);
+            (front, slice::from_raw_parts(back, slots))
+        }
     }
 }
 
@@ -92,14 +94,14 @@ impl<T: Record> fmt::Debug for Spilled<T> {
 #[cfg(test)]
 mod tests {
     use crate::record::{Record, Row};
-    use crate::scratch::{Block, MemoryScratch, Part};
+    use crate::scratch::{Block, MemoryScratch};
     use crate::segment::{Segment, Spilled, Writer};
     use proptest::prelude::*;
 
-    fn part(bytes: usize) -> Part {
-        let mut part = Block::new(bytes.max(1), &MemoryScratch::new()).unwrap().part(bytes).unwrap();
-        part.fill(0xa5);
-        part
+    /// A copy in a block that is no larger than it has to be.
+    fn copy<T: Record>(segment: &Segment<T>) -> Spilled<T> {
+        let mut block = Block::new(segment.packed().max(1), &MemoryScratch::new()).unwrap();
+        Spilled::put(segment, &mut block).unwrap().unwrap()
     }
 
     /// What was pushed with these hashes comes out of the copy, when the original is gone and written over.
@@ -109,9 +111,8 @@ mod tests {
         let written = records.iter().take_while(|(hash, record)| writer.push(*hash, record.view())).count();
         let records = &records[..written];
         let Some(segment) = writer.close() else { return };
-        let packed = segment.packed();
-        assert!(packed < segment.bytes() + 64);
-        let spilled = Spilled::new(&segment, part(packed));
+        assert!(segment.packed() < segment.bytes() + 64);
+        let spilled = copy(&segment);
         writer.open(segment);
         for (hash, record) in records.iter().rev() {
             writer.push(!hash, record.view());
@@ -145,7 +146,7 @@ mod tests {
     fn a_large_row_is_copied_as_well() {
         let text = "x".repeat(200_000);
         let segment = Segment::<String>::single(7 << 16, &text);
-        let spilled = Spilled::new(&segment, part(segment.packed()));
+        let spilled = copy(&segment);
         drop(segment);
         assert_eq!((spilled.row(0).view(), spilled.hash(0)), (&text[..], Some(7 << 16)));
         let encoded = String::encode(&text);
@@ -153,12 +154,9 @@ mod tests {
     }
 
     #[test]
-    #[should_panic = "out of range"]
-    fn a_part_that_is_too_small_is_refused() {
-        let segment = Segment::<String>::single(
-            0,
-            "a text that needs more than one cache line, as it has so many letters",
-        );
-        Spilled::new(&segment, part(64));
+    fn a_block_that_is_too_small_takes_nothing() {
+        let text = "a text that needs more than one cache line, as it has so many letters";
+        let mut block = Block::new(64, &MemoryScratch::new()).unwrap();
+        assert!(Spilled::put(&Segment::<String>::single(0, text), &mut block).unwrap().is_none());
     }
 }

@@ -1,7 +1,7 @@
 //! The coordinator against random histories, watched by the [`Observer`]; then everybody cooperates, and the job must
 //! end with everything answered and released.
 //!
-//! `MILLSTREAM_COORDINATOR_CASES` sets the number of histories.
+//! `MILLSTREAM_COORDINATOR_CASES` sets the number of histories; in the long form they are a million.
 
 use super::observer::Observer;
 use super::story::{failure, ms};
@@ -22,6 +22,7 @@ enum Step {
     Ack { pick: usize, stray: bool },
     Decline { pick: usize, failure: usize },
     EndOfData(usize),
+    Backlog { pick: usize, behind: bool },
     Finish { pick: usize, unasked: bool },
     Store { fails: bool },
     Ask { full: bool },
@@ -38,6 +39,7 @@ fn step() -> impl Strategy<Value = Step> {
         20 => (any::<usize>(), prop::bool::weighted(0.1)).prop_map(|(pick, stray)| Step::Ack { pick, stray }),
         2 => (any::<usize>(), 0usize..9).prop_map(|(pick, failure)| Step::Decline { pick, failure }),
         2 => any::<usize>().prop_map(Step::EndOfData),
+        2 => (any::<usize>(), any::<bool>()).prop_map(|(pick, behind)| Step::Backlog { pick, behind }),
         2 => (any::<usize>(), prop::bool::weighted(0.05)).prop_map(|(pick, unasked)| Step::Finish { pick, unasked }),
         8 => prop::bool::weighted(0.2).prop_map(|fails| Step::Store { fails }),
         3 => any::<bool>().prop_map(|full| Step::Ask { full }),
@@ -50,16 +52,32 @@ fn step() -> impl Strategy<Value = Step> {
 
 fn settings() -> impl Strategy<Value = Checkpointing> {
     let interval = prop::option::weighted(0.95, 10u64..2000);
-    (interval, 10u64..3000, prop_oneof![Just(0), 0u64..1500], 1u32..4, 0u32..4, any::<bool>()).prop_map(
-        |(interval, timeout, pause, max_concurrent, tolerable_failed, after_tasks_finish)| Checkpointing {
-            interval: interval.map(Duration::from_millis),
-            timeout: Duration::from_millis(timeout),
-            min_pause: Duration::from_millis(pause),
-            max_concurrent,
-            tolerable_failed,
+    let limits = (10u64..3000, prop_oneof![Just(0), 0u64..1500], 1u32..4, 0u32..4);
+    // How much longer the interval is while a source is behind; none: nothing is taken meanwhile.
+    let backlog = prop::option::of(prop::option::weighted(0.7, 0u64..2000));
+    let overtaking = prop::option::of(prop_oneof![Just(0), 0u64..1000]);
+    (interval, limits, backlog, overtaking, any::<bool>()).prop_map(
+        |(
+            interval,
+            (timeout, pause, max_concurrent, tolerable_failed),
+            backlog,
+            overtaking,
             after_tasks_finish,
-            mode: CheckpointMode::ExactlyOnce,
-            ..Checkpointing::default()
+        )| {
+            let longer = |by: Option<u64>| by.map_or(0, |by| interval.unwrap_or(10) + by);
+            Checkpointing {
+                interval: interval.map(Duration::from_millis),
+                interval_during_backlog: backlog.map(longer).map(Duration::from_millis),
+                timeout: Duration::from_millis(timeout),
+                min_pause: Duration::from_millis(pause),
+                max_concurrent: if overtaking.is_some() { 1 } else { max_concurrent },
+                tolerable_failed,
+                after_tasks_finish,
+                mode: CheckpointMode::ExactlyOnce,
+                unaligned: overtaking.is_some(),
+                aligned_checkpoint_timeout: Duration::from_millis(overtaking.unwrap_or(0)),
+                ..Checkpointing::default()
+            }
         },
     )
 }
@@ -179,6 +197,9 @@ impl World {
             }
             Step::Decline { pick, failure: which } => self.decline(pick, which),
             Step::EndOfData(pick) => _ = self.feed(Input::EndOfData { subtask: self.subtask(pick) }),
+            Step::Backlog { pick, behind } => {
+                _ = self.feed(Input::Backlog { subtask: self.subtask(pick), behind });
+            }
             Step::Finish { pick, unasked } => {
                 let subtask = self.subtask(pick);
                 if unasked || self.observer.subtasks.get(&subtask).is_some_and(|s| s.released) {
@@ -271,7 +292,9 @@ impl World {
 }
 
 fn cases() -> u32 {
-    std::env::var("MILLSTREAM_COORDINATOR_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(2000)
+    let asked = std::env::var("MILLSTREAM_COORDINATOR_CASES").ok().and_then(|n| n.parse().ok());
+    let long = std::env::var_os("MILLSTREAM_LONG").is_some_and(|long| long != "0");
+    asked.unwrap_or(if long { 1_000_000 } else { 2_000 })
 }
 
 proptest! {

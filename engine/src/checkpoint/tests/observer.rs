@@ -19,6 +19,14 @@ pub(super) struct Watched {
     orphan: bool,
 }
 
+impl Watched {
+    /// Whether its barriers overtake what is in their way.
+    fn overtakes(&self, now: Moment, config: &Checkpointing) -> bool {
+        let timeout = config.unaligned.then_some(config.aligned_checkpoint_timeout);
+        timeout.is_some_and(|timeout| !self.barrier.last && now - self.barrier.timestamp >= timeout)
+    }
+}
+
 /// A subtask of the present attempt.
 #[derive(Clone, Debug)]
 pub(super) struct Watchee {
@@ -49,6 +57,42 @@ pub(super) struct Observer {
     /// What this step must still discard: the ack that nobody waits for, or what an abort let go of.
     to_discard: BTreeSet<u64>,
     deleting: u32,
+    backlog: Backlog,
+}
+
+/// Sources that are behind, and what has been triggered by time since the first of them said so.
+#[derive(Debug, Default)]
+struct Backlog {
+    behind: BTreeSet<SubtaskId>,
+    since: Moment,
+    periodic: u128,
+}
+
+impl Backlog {
+    fn told(&mut self, now: Moment, subtask: SubtaskId, behind: bool) {
+        let before = self.behind.is_empty();
+        if behind {
+            self.behind.insert(subtask)
+        } else {
+            self.behind.remove(&subtask)
+        };
+        if before {
+            self.begins(now);
+        }
+    }
+
+    fn begins(&mut self, now: Moment) {
+        (self.since, self.periodic) = (now, 0);
+    }
+
+    /// CP-10: with nought there is none; else a tick that was due already or nearer, and those of the longer interval.
+    fn triggered(&mut self, now: Moment, interval: Option<Duration>) {
+        let Some(interval) = interval.filter(|_| !self.behind.is_empty()) else { return };
+        assert!(!interval.is_zero(), "none while a source is behind");
+        self.periodic += 1;
+        let ticks = (now - self.since).as_nanos() / interval.as_nanos();
+        assert!(self.periodic <= ticks + 2, "more than the ticks that were while a source is behind");
+    }
 }
 
 impl Observer {
@@ -68,7 +112,10 @@ impl Observer {
                     finished: info.finished,
                 };
                 let subtasks = tasks.iter().map(|info| (info.subtask, watchee(info))).collect();
+                let behind = std::mem::take(&mut self.backlog.behind);
                 self.attempt_ended();
+                self.backlog.behind = behind;
+                self.backlog.begins(now);
                 self.subtasks = subtasks;
                 (self.running, self.started, self.periodic, self.pause_end) = (true, now, 0, None);
             }
@@ -77,6 +124,7 @@ impl Observer {
                 Some(watchee) => watchee.ended = true,
                 None => _ = self.ended_early.insert(*subtask),
             },
+            Input::Backlog { subtask, behind } => self.backlog.told(now, *subtask, *behind),
             Input::Finished { subtask } => {
                 self.subtasks
                     .get_mut(subtask)
@@ -100,6 +148,7 @@ impl Observer {
     fn attempt_ended(&mut self) {
         self.running = false;
         self.ended_early.clear();
+        self.backlog.behind.clear();
         self.subtasks.clear();
         self.pending.values_mut().for_each(|p| p.orphan = true);
     }
@@ -139,6 +188,9 @@ impl Observer {
                 Action::MayFinish { subtasks, commit } => self.may_finish(subtasks, *commit),
             }
         }
+        if matches!(input, Input::Tick) {
+            self.late_ones_are_triggered(now);
+        }
         assert!(self.to_discard.is_empty(), "not discarded: {:?}", self.to_discard);
         assert!(!self.running || self.in_a_row <= self.config.tolerable_failed, "should have failed the job");
     }
@@ -146,9 +198,11 @@ impl Observer {
     fn trigger(&mut self, now: Moment, barrier: &Barrier, subtasks: &[SubtaskId]) {
         assert!(self.running && self.config.enabled());
         if let Some(pending) = self.pending.get_mut(&barrier.id.0) {
-            let [subtask] = subtasks else { panic!("again for more than one") };
-            assert!(pending.missing.contains(subtask) && self.subtasks[subtask].ended);
-            assert!(pending.triggered.insert(*subtask), "triggered twice");
+            let again = subtasks.iter().all(|subtask| pending.triggered.insert(*subtask));
+            assert!(again && !subtasks.is_empty(), "triggered twice");
+            assert!(subtasks.iter().all(|subtask| pending.missing.contains(subtask)));
+            let ended = matches!(subtasks, [subtask] if self.subtasks[subtask].ended);
+            assert!(ended || pending.overtakes(now, &self.config), "a barrier comes to it in its turn");
             return;
         }
         assert!(barrier.id.0 > self.last_id, "ids must grow");
@@ -166,7 +220,9 @@ impl Observer {
         }
         let part = self.subtasks.values().filter(|s| !s.released);
         let missing: BTreeSet<SubtaskId> = part.clone().map(|s| s.info.subtask).collect();
-        let direct = part.filter(|s| s.info.source || s.ended).map(|s| s.info.subtask);
+        let at_once =
+            self.config.unaligned && self.config.aligned_checkpoint_timeout.is_zero() && !barrier.last;
+        let direct = part.filter(|s| at_once || s.info.source || s.ended).map(|s| s.info.subtask);
         assert_eq!(subtasks, direct.collect::<Vec<_>>());
         let triggered = subtasks.iter().copied().collect();
         let (acked, storing, orphan) = (BTreeMap::new(), false, false);
@@ -174,9 +230,18 @@ impl Observer {
         self.pending.insert(barrier.id.0, watched);
     }
 
+    /// UC-08: nobody waits for a barrier to come in its turn when it should have come.
+    fn late_ones_are_triggered(&self, now: Moment) {
+        let late = self.pending.values().filter(|p| !p.orphan && p.overtakes(now, &self.config));
+        for pending in late {
+            assert!(pending.missing.is_subset(&pending.triggered), "waits for a barrier that is late");
+        }
+    }
+
     fn periodic_trigger(&mut self, now: Moment) {
         let interval = self.config.interval.expect("periodic");
         self.periodic += 1;
+        self.backlog.triggered(now, self.config.interval_during_backlog);
         let since = (now - self.started).checked_sub(self.config.min_pause).expect("after the first pause");
         assert!(self.periodic <= since.as_nanos() / interval.as_nanos() + 1, "more than the ticks that were");
         assert!(self.pause_end.is_none_or(|end| now >= end), "within the pause");

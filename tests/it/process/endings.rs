@@ -307,6 +307,7 @@ fn ms_084_totals_count_every_record_once_over_three_kills() {
         kills: 3,
         within_ms: 300,
         seed: 84,
+        ..KillLoop::default()
     };
     let (place, ..) = looped.run(|| {
         let place = Place::new();

@@ -168,6 +168,7 @@ fn ms_058_many_files_are_read_once_each() {
         kills,
         within_ms: 400,
         seed: 58,
+        ..KillLoop::default()
     };
     let (place, ..) = looped.run(|| {
         let place = Place::new();

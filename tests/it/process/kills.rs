@@ -32,6 +32,7 @@ fn killed_with(options: &str, job: &str, parallelism: u32, seed: u64) -> (Place,
         kills: kills(),
         within_ms: 400,
         seed,
+        ..KillLoop::default()
     };
     let (place, ..) = looped.run(|| {
         let place = Place::new();

@@ -306,6 +306,7 @@ fn ms_026_one_key_for_all_records() {
         kills,
         within_ms: 600,
         seed: 26,
+        ..KillLoop::default()
     };
     let (place, kills, _) = looped.run(|| {
         let place = Place::new();

@@ -188,6 +188,7 @@ fn flights_totals_are_the_known_ones_also_after_kills() {
             kills: if long() { 40 } else { 8 },
             within_ms: 500,
             seed: u64::from(39 + parallelism),
+            ..KillLoop::default()
         };
         let (place, ..) = looped.run(Place::new);
         assert_eq!((place.figure("records_in"), place.figure("records_out")), (27_004, 2 * 27_004));

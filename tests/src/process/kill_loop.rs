@@ -12,14 +12,18 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// A loop of kills. The checkpoints are in `ck` of the place, the output in `out`, the summary in `summary.json`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct KillLoop {
     /// Time between checkpoints: 20 ms in K(n).
     pub interval: &'static str,
     /// Other options of `run`.
     pub options: String,
+    /// More of them, those of the first start, of the second, and so on, and over again. May be empty.
+    pub in_turn: Vec<String>,
     /// The job and its options, without `--delay`.
     pub job: String,
+    /// The name of the job, where its checkpoints are asked before each kill what they hold in flight.
+    pub asked: Option<&'static str>,
     /// Pause of each record. An undisturbed run with it must outlast the loop.
     pub delay: Duration,
     /// Number of kills.
@@ -45,6 +49,8 @@ pub struct Kills {
     pub after: usize,
     /// Starts that went on from a checkpoint.
     pub resumed: usize,
+    /// The most bytes of records in flight that a completed checkpoint has held.
+    pub in_flight: u64,
 }
 
 impl Kills {
@@ -66,13 +72,14 @@ impl Kills {
 
 impl fmt::Display for Kills {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { before, between, in_checkpoint, in_commit, after, resumed } = self;
+        let Self { before, between, in_checkpoint, in_commit, after, resumed, in_flight } = self;
         write!(
             f,
             "{} kills: {before} before the first record, {between} between checkpoints, {in_checkpoint} in a \
              checkpoint, {after} after the end; {in_commit} of them in a commit; {resumed} restarts from a checkpoint",
             self.all()
-        )
+        )?;
+        if *in_flight > 0 { write!(f, "; up to {in_flight} bytes in flight") } else { Ok(()) }
     }
 }
 
@@ -92,7 +99,8 @@ impl KillLoop {
             let kills = course.kill_all(delay, within);
             eprintln!("{} --delay {delay:?} within {within:?}: {kills}", self.job);
             if kills.count() {
-                let ended = place.start(&self.args(None)).wait_at_most(Duration::from_secs(300)).well();
+                let ended =
+                    place.start(&self.args(self.kills, None)).wait_at_most(Duration::from_secs(300)).well();
                 course.nothing_committed_changed();
                 return (place, kills, ended);
             }
@@ -103,12 +111,14 @@ impl KillLoop {
         panic!("no loop of kills counted");
     }
 
-    fn args(&self, delay: Option<Duration>) -> String {
-        let Self { interval, options, job, .. } = self;
+    /// The arguments of a start, counted from 0.
+    fn args(&self, start: usize, delay: Option<Duration>) -> String {
+        let Self { interval, options, in_turn, job, .. } = self;
+        let turn = start.checked_rem(in_turn.len()).map_or("", |turn| &in_turn[turn]);
         let delay = delay.map(|delay| format!("--delay {}us", delay.as_micros())).unwrap_or_default();
         format!(
             "run -D execution.checkpointing.interval={interval} -D execution.checkpointing.dir=ck \
-             --summary summary.json {options} {job} {delay}"
+             --summary summary.json {options} {turn} {job} {delay}"
         )
     }
 }
@@ -139,7 +149,7 @@ impl<'a> Course<'a> {
 
     fn kill_all(&mut self, delay: Duration, within: Duration) -> Kills {
         while self.kills.all() < self.of.kills && self.kills.after == 0 {
-            let args = self.of.args(Some(delay));
+            let args = self.of.args(self.kills.all(), Some(delay));
             let moment = Duration::from_micros(self.random.below(within.as_micros() as u64 + 1));
             let running = self.place.start(&args);
             let begun = Instant::now();
@@ -150,6 +160,9 @@ impl<'a> Course<'a> {
                     self.look_at_commit();
                 }
                 pause(left.min(Duration::from_millis(2)));
+            }
+            if let Some(job) = self.of.asked {
+                self.kills.in_flight = self.kills.in_flight.max(self.place.in_flight(job));
             }
             self.kill(running);
         }

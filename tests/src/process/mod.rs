@@ -8,7 +8,7 @@ mod random;
 mod running;
 mod wait;
 
-pub use binary::{binary, long};
+pub use binary::{binary, long, trials};
 pub use kill_loop::{KillLoop, Kills};
 pub use output::{Lines, Side};
 pub use place::{Everything, Place, SmallDisk};

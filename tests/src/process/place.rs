@@ -1,6 +1,6 @@
 //! A directory of its own for the files of one job.
 
-use super::binary::binary;
+use super::binary::{binary, trials};
 use super::output::{Lines, Side, files};
 use super::running::{Ended, Running};
 use super::wait::wait_for;
@@ -19,6 +19,7 @@ use tempfile::TempDir;
 pub struct Place {
     dir: TempDir,
     said: AtomicU32,
+    program: PathBuf,
     /// Runs the command, in place of whoever runs the tests.
     user: Option<u32>,
 }
@@ -38,7 +39,20 @@ impl Place {
     /// # Panics
     /// There is no room for temporary files.
     pub fn new() -> Self {
-        Self { dir: tempfile::tempdir().expect("a temporary directory"), said: AtomicU32::new(0), user: None }
+        Self::of(binary())
+    }
+
+    /// An empty one for the jobs of `tests/trials`.
+    ///
+    /// # Panics
+    /// There is no room for temporary files.
+    pub fn of_trials() -> Self {
+        Self::of(trials())
+    }
+
+    fn of(program: &Path) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        Self { dir, said: AtomicU32::new(0), program: program.to_owned(), user: None }
     }
 
     /// A place of a user whom permissions bind, as they do not bind root: another one when root runs the tests.
@@ -50,8 +64,9 @@ impl Place {
         if is_root(place.dir.path()) {
             chown(place.dir.path(), Some(NOBODY), Some(NOBODY)).expect("root may give a directory away");
             // The directories around the original may be closed to others.
-            fs::copy(binary(), place.path("millstream")).expect("a copy of the binary");
-            place.user = Some(NOBODY);
+            let copy = place.path("millstream");
+            fs::copy(&place.program, &copy).expect("a copy of the binary");
+            (place.program, place.user) = (copy, Some(NOBODY));
         }
         place
     }
@@ -86,10 +101,7 @@ impl Place {
 
     /// The command with `args`, which are parted by spaces.
     pub fn command(&self, args: &str) -> Command {
-        let mut command = match self.user {
-            None => Command::new(binary()),
-            Some(_) => Command::new(self.path("millstream")),
-        };
+        let mut command = Command::new(&self.program);
         if let Some(user) = self.user {
             command.uid(user).gid(user);
         }
@@ -196,6 +208,23 @@ impl Place {
             let listed: Value = serde_json::from_str(&self.run("list --json").stdout).ok()?;
             listed.as_array()?.first().filter(|job| fits(job)).cloned()
         })
+    }
+
+    /// A figure of a running job as a whole, once there is one.
+    pub fn metric(&self, job: &str, name: &str) -> Option<u64> {
+        let told: Value = serde_json::from_str(&self.run(&format!("metrics {job} --json")).stdout).ok()?;
+        let figures = told["figures"].as_array()?;
+        figures.iter().find(|figure| figure["name"] == name && figure["task"].is_null())?["value"].as_u64()
+    }
+
+    /// Bytes of records in flight that completed checkpoints of this process of a job have held, those of the one that held
+    /// the most; 0 too when there is nobody to be asked.
+    pub fn in_flight(&self, job: &str) -> u64 {
+        let told = self.run(&format!("checkpoints {job} --json")).stdout;
+        let told: Value = serde_json::from_str(&told).unwrap_or_default();
+        let completed = told["history"].as_array().into_iter().flatten();
+        let completed = completed.filter(|checkpoint| checkpoint["status"] == "COMPLETED");
+        completed.filter_map(|checkpoint| checkpoint["persisted_bytes"].as_u64()).max().unwrap_or(0)
     }
 
     /// Every path in it, with the content of files. What the processes said and whom they locked out is left out.

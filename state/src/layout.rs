@@ -27,6 +27,11 @@ impl JobDir {
         Self { root: checkpoints.join(job.to_string()) }
     }
 
+    /// The directory of some job, if this is one.
+    pub(crate) fn at(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
     /// The directory itself.
     pub fn root(&self) -> &Path {
         &self.root
@@ -80,6 +85,11 @@ fn numbered(name: &OsStr, prefix: &str) -> Option<CheckpointId> {
     let digits = name.to_str()?.strip_prefix(prefix)?;
     let canonical = digits.bytes().all(|b| b.is_ascii_digit()) && !digits.starts_with('0');
     if canonical { digits.parse().ok().map(CheckpointId) } else { None }
+}
+
+/// The metadata of a snapshot that is being deleted and may be anywhere: it says what is left to delete.
+pub(crate) fn going(dir: &Path) -> PathBuf {
+    dir.join(format!("{METADATA_FILE}.going"))
 }
 
 /// A data file of the checkpoint in directory `dir`, by the name that the metadata has for it.

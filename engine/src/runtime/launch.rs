@@ -6,7 +6,6 @@ use super::described::TaskDescription;
 use super::driver::Driver;
 use super::ending::BeforeEnd;
 use super::handle::JobControl;
-use super::in_memory::checkpoints_in_memory;
 use super::restore::{Base, Gathered, Prepared};
 use super::supervisor::{Supervisor, SupervisorParts};
 use super::{restore, settings};
@@ -185,7 +184,7 @@ pub(crate) fn launch(
 
 /// Where second copies of what is kept of checkpoints are, or were (BE-06): of what stays in memory there are none.
 fn local_copies(name: &str, config: &Config, environment: &Environment) -> Option<Arc<LocalCopies>> {
-    if checkpoints_in_memory(config) {
+    if config.checkpointing.in_memory() {
         return None;
     }
     let base = config.checkpointing.local_dir.clone().unwrap_or_else(|| {
@@ -208,7 +207,7 @@ fn open(name: &str, config: &Config, environment: &Environment) -> Result<Option
     let from = settings::start_from(config);
     let opening = Opening::new(environment.checkpoints.clone(), &root, name, &environment.holder, &from)?;
     Ok(Some(match config.recovery.claim_mode {
-        ClaimMode::Claim => opening.taking_over(),
+        ClaimMode::Claim => opening.taking_over()?,
         ClaimMode::NoClaim => opening,
     }))
 }

@@ -122,13 +122,17 @@ impl CheckpointStore {
     ///
     /// # Errors
     /// Why something is left: those of the storage, for instance because a subtask was still writing into an attempt's
-    /// directory.
+    /// directory. That another job has what was taken over is said once.
     pub fn settle(&mut self, left: Left) -> Result<(), StateError> {
         self.doomed.extend(left.superfluous);
         self.shared.retain(|id, _| !left.gone.contains(id));
         self.undiscarded.extend(left.discarded);
         self.taken_over = self.taken_over.take().or(left.taken_over);
-        left.cause.map_or(Ok(()), Err)
+        match left.cause {
+            Some(StateError::InUse { .. }) if std::mem::replace(&mut self.taken_over_in_use, true) => Ok(()),
+            Some(cause) => Err(cause),
+            None => Ok(()),
+        }
     }
 
     /// [`CheckpointStore::superfluous`], and waits for it.

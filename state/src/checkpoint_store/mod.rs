@@ -55,6 +55,8 @@ pub struct CheckpointStore {
     sharing: bool,
     /// The snapshot that the line began with, where the job owns it and it is still there.
     taken_over: Option<PathBuf>,
+    /// Whether it has been said that it cannot go, because another job that runs has it.
+    taken_over_in_use: bool,
     /// Discarded attempts that could not be removed yet.
     undiscarded: Vec<CheckpointId>,
     /// The final checkpoint of a line that has finished, until that has been told.

@@ -4,6 +4,7 @@
 use super::observe::{absolute, observe};
 use super::remove::{remove, remove_temporary};
 use super::shared::{self, Sweep};
+use super::taken_over;
 use super::traces::Traces;
 use super::verify::load_file;
 use super::{CheckpointStore, CommitPermit, load, verify};
@@ -129,9 +130,15 @@ impl Opening {
 
     /// The snapshot that the user names becomes the job's own (CL-02, CLAIM): it goes like the oldest of its checkpoints. Without
     /// a name there is nothing that would not be the job's own anyway.
-    #[must_use]
-    pub fn taking_over(self) -> Self {
-        Self { takes_over: true, ..self }
+    ///
+    /// # Errors
+    /// [`StateError::InUse`] when it is a checkpoint of another job that is running, which would miss it.
+    pub fn taking_over(mut self) -> Result<Self, StateError> {
+        if let Request::From(dir) = &self.request {
+            taken_over::lock(&*self.storage, &self.dir, dir)?;
+        }
+        self.takes_over = true;
+        Ok(self)
     }
 
     /// Whether the snapshot that the start goes on from is a checkpoint of the line that goes on: see
@@ -233,6 +240,10 @@ impl Opening {
         lineage::write(&*self.storage, &self.dir.lineage(), &lineage).map_err(StateError::Unusable)?;
         self.traces.keep();
         self.clean_up().map_err(StateError::Unusable)?;
+        for line in [Some(&lineage), self.facts.lineage.as_ref()].into_iter().flatten() {
+            // It is in nobody's way; whoever comes next tries again.
+            let _ = taken_over::finish(&*self.storage, &self.dir, line);
+        }
         let shared = self.shared_files().map_err(StateError::Unusable)?;
         let untold = match &self.plan.start {
             Start::Conclude(_) => self.restored.as_ref().map(|last| last.metadata.checkpoint),
@@ -244,6 +255,7 @@ impl Opening {
         };
         Ok(CheckpointStore {
             taken_over,
+            taken_over_in_use: false,
             untold,
             told: None,
             retained: self.own(&lineage),

@@ -6,6 +6,9 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum FormatError {
+    /// It is a directory, a pipe or the like.
+    #[error("it is no regular file")]
+    NotAFile,
     /// The file begins with something else.
     #[error(
         "it does not begin with the magic number {:?}: not such a file, or its beginning is damaged",

@@ -20,6 +20,10 @@ pub(crate) fn read(storage: &dyn Storage, path: &Path) -> Result<Option<Lineage>
             Err(source) => Err(StateError::Lineage { path: path.to_owned(), source }),
         },
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        // What the storage says of whatever is there in its place.
+        Err(error) if error.kind() == ErrorKind::InvalidInput => {
+            Err(StateError::Lineage { path: path.to_owned(), source: FormatError::NotAFile })
+        }
         Err(error) => Err(StateError::Unusable(error)),
     }
 }

@@ -104,3 +104,15 @@ fn format_v2_is_still_read_and_written() {
     assert_eq!(Lineage::parse(fixture), Ok(lineage.clone()));
     assert_eq!(lineage.encode(), fixture);
 }
+
+/// ER-06: what stands in its place is named, and what to do about it. A directory for all that is no file.
+#[test]
+fn er_06_what_is_no_file_is_no_lineage() {
+    let dir = tempfile::tempdir().unwrap();
+    let storage = millstream_io::storage::DiskStorage::new();
+    let refused = super::read(&storage, dir.path()).unwrap_err();
+    let named =
+        matches!(&refused, StateError::Lineage { path, source: FormatError::NotAFile } if path == dir.path());
+    assert!(named, "{refused}");
+    assert!(refused.hint().is_some_and(|hint| hint.starts_with("move ")));
+}

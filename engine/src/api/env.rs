@@ -181,27 +181,8 @@ impl Env {
         let clock = Arc::new(SystemClock::new());
         let files: Arc<dyn Storage> = Arc::new(DiskStorage::new());
         let holder = format!("pid {}", std::process::id());
-        if config.checkpointing.unaligned && config.checkpointing.aligned_timeout().is_none() {
-            tracing::warn!(
-                "execution.checkpointing.unaligned.enabled has no effect with execution.checkpointing.mode = AT_LEAST_ONCE: \
-                 no barrier waits there"
-            );
-        }
-        let memory = runtime::checkpoints_in_memory(&config);
-        let checkpoints: Arc<dyn Storage> = if memory {
+        let checkpoints: Arc<dyn Storage> = if config.checkpointing.in_memory() {
             runtime::refuse_passing_over(&config, name, &holder, files.clone())?;
-            if config.checkpointing.interval.is_some() {
-                match &config.checkpointing.dir {
-                    None => tracing::warn!(
-                        "execution.checkpointing.dir is not set: checkpoints are kept in memory and end with the process"
-                    ),
-                    Some(dir) => tracing::warn!(
-                        dir = %dir.display(),
-                        "execution.checkpointing.storage is memory: checkpoints end with the process, and nothing is written \
-                         to the directory"
-                    ),
-                }
-            }
             Arc::new(MemoryStorage::new())
         } else {
             files.clone()

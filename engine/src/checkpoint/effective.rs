@@ -1,6 +1,6 @@
 //! What the checkpointing settings come to.
 
-use crate::config::{CheckpointMode, Checkpointing};
+use crate::config::{CheckpointMode, CheckpointStorage, Checkpointing};
 use std::time::Duration;
 
 /// A longer pause is taken for this one, so that no sum of moments overflows (CP-04).
@@ -10,6 +10,11 @@ impl Checkpointing {
     /// Whether checkpoints are taken (CP-01).
     pub fn enabled(&self) -> bool {
         self.interval.is_some()
+    }
+
+    /// Whether they stay in memory: asked for, or for want of a directory (ruling 7).
+    pub fn in_memory(&self) -> bool {
+        self.dir.is_none() || self.storage == Some(CheckpointStorage::Memory)
     }
 
     /// How long barriers wait for their turn before they overtake what is in their way: not at all at nought. None where they

@@ -161,7 +161,7 @@ keys! {
     "execution.checkpointing.alignment.memory" = checkpointing.alignment_memory,
         "What one subtask holds back in memory while it waits for the barriers of its other inputs. More than that goes into files in `task.local-dir`.";
     "execution.checkpointing.alignment.max-spill" = checkpointing.alignment_max_spill,
-        "What one subtask holds back in files beyond `execution.checkpointing.alignment.memory`. A checkpoint for which more would have to be held back is given up; that never fails the job. With 0b there are no files.";
+        "What one subtask holds back in files beyond `execution.checkpointing.alignment.memory`. A checkpoint for which more would have to be held back is given up, which never counts as a failure of `execution.checkpointing.tolerable-failed-checkpoints`; one for which the disk has no room is given up as well, and that does count. With 0b there are no files.";
     "execution.state-recovery.path" ["execution.savepoint.path"] = recovery.path,
         "Start from this checkpoint: its directory or its `_metadata` file. Option `-s`.";
     "execution.state-recovery.ignore-unclaimed-state" ["execution.savepoint.ignore-unclaimed-state"] = recovery.ignore_unclaimed_state,

@@ -23,6 +23,7 @@ mod backend;
 mod choices;
 mod error;
 mod keys;
+mod overruled;
 mod reference;
 mod setting;
 mod settings;
@@ -179,25 +180,6 @@ impl Config {
     /// What was accepted and yet deserves a word, such as a key given under two names.
     pub fn warnings(&self) -> &[String] {
         &self.warnings
-    }
-
-    /// The same of settings that are accepted beside one another although one has no effect then, whoever gave them.
-    pub fn overruled(&self) -> Vec<String> {
-        let s = &self.settings.checkpointing;
-        let pause = !s.min_pause.is_zero() && s.max_concurrent > 1;
-        let backlog = s.interval.is_none() && s.interval_during_backlog.is_some();
-        let pause = pause.then(|| {
-            format!(
-                "execution.checkpointing.max-concurrent-checkpoints = {} has no effect beside \
-                 execution.checkpointing.min-pause: one checkpoint is taken at a time",
-                s.max_concurrent
-            )
-        });
-        let backlog = backlog.then(|| {
-            "execution.checkpointing.interval-during-backlog has no effect without execution.checkpointing.interval"
-                .to_owned()
-        });
-        pause.into_iter().chain(backlog).collect()
     }
 
     /// Whether the settings are within their limits and make sense together.

@@ -278,18 +278,80 @@ fn cp_10_the_interval_during_backlog_is_none_or_the_longer_one() {
     assert!(with("9s").unwrap_err().to_string().contains("execution.checkpointing.interval, 10s"));
 }
 
-/// CP-05: not refused, but said.
+/// Not refused, but said: the settings, the words that are in what is said, and one setting more with which there is nothing
+/// to say.
 #[test]
 fn cp_05_settings_that_another_one_overrules_are_told() {
-    let overruled = |pairs: &[(&str, &str)]| define(pairs).unwrap().overruled();
-    let many = ("execution.checkpointing.max-concurrent-checkpoints", "3");
-    let pause = ("execution.checkpointing.min-pause", "1s");
-    assert_eq!(overruled(&[many]).len() + overruled(&[pause]).len(), 0);
-    let told = overruled(&[many, pause]);
-    assert!(told.len() == 1 && told[0].contains("= 3 has no effect"), "{told:?}");
-    let backlog = ("execution.checkpointing.interval-during-backlog", "1min");
-    assert_eq!(overruled(&[backlog]).len(), 1);
-    assert_eq!(overruled(&[backlog, ("execution.checkpointing.interval", "1s")]).len(), 0);
+    const CHECKPOINTS: &str = "execution.checkpointing.";
+    let overruled = |pairs: &[(&str, &str)]| {
+        let full = |key: &str| {
+            if key.starts_with("e:") {
+                key.replace("e:", "execution.")
+            } else {
+                format!("{CHECKPOINTS}{key}")
+            }
+        };
+        let pairs: Vec<(String, &str)> = pairs.iter().map(|(key, value)| (full(key), *value)).collect();
+        let mut config = Config::from_pairs(pairs, Origin::Define).unwrap();
+        config.set("execution.checkpointing.dir", "/c", Origin::Default).unwrap();
+        config.validate().unwrap();
+        config.overruled()
+    };
+    assert!(overruled(&[("interval", "1s")]).is_empty());
+    for (pairs, words, mended) in [
+        (
+            &[("max-concurrent-checkpoints", "3"), ("min-pause", "1s")][..],
+            ["max-concurrent-checkpoints = 3 has no effect", "min-pause"],
+            ("min-pause", "0ms"),
+        ),
+        (
+            &[("interval-during-backlog", "1min")],
+            ["interval-during-backlog has no effect", "checkpointing.interval"],
+            ("interval", "1s"),
+        ),
+        (
+            &[("unaligned.enabled", "true"), ("mode", "AT_LEAST_ONCE")],
+            ["unaligned.enabled has no effect", "AT_LEAST_ONCE"],
+            ("mode", "EXACTLY_ONCE"),
+        ),
+        (
+            &[("aligned-checkpoint-timeout", "5s")],
+            ["aligned-checkpoint-timeout has no effect", "unaligned.enabled = true"],
+            ("unaligned.enabled", "true"),
+        ),
+        (
+            &[("e:state-recovery.claim-mode", "CLAIM")],
+            ["claim-mode = CLAIM has no effect", "(-s)"],
+            ("e:state-recovery.path", "/c/a/chk-1"),
+        ),
+        (
+            &[("e:state-recovery.from-local", "true"), ("storage", "memory")],
+            ["from-local has no effect", "in memory"],
+            ("storage", "filesystem"),
+        ),
+        (
+            &[("local-backup.dirs", "/copies")],
+            ["local-backup.dirs has no effect", "from-local = true"],
+            ("e:state-recovery.from-local", "true"),
+        ),
+        (
+            &[("interval", "1s"), ("storage", "memory")],
+            ["storage is memory", "nothing is written to /c"],
+            ("storage", "filesystem"),
+        ),
+    ] {
+        let told = overruled(pairs);
+        let [one] = &told[..] else { panic!("{pairs:?}: {told:?}") };
+        assert!(words.iter().all(|word| one.contains(word)), "{one}");
+        let mended: Vec<_> = pairs.iter().copied().chain([mended]).collect();
+        assert!(overruled(&mended).is_empty(), "{mended:?}: {:?}", overruled(&mended));
+    }
+    // The library knows no directory.
+    let without = define(&[("execution.checkpointing.interval", "1s")]).unwrap().overruled();
+    assert!(
+        without.len() == 1 && without[0].contains("execution.checkpointing.dir is not set"),
+        "{without:?}"
+    );
 }
 
 #[test]

@@ -1,16 +1,11 @@
-//! Checkpoints that stay in memory, and those on disk that such a run would pass over.
+//! Checkpoints on disk that a run whose own stay in memory would pass over.
 
 use super::settings;
-use crate::config::{CheckpointStorage, Settings};
+use crate::config::Settings;
 use crate::error::Error;
 use millstream_io::storage::Storage;
 use millstream_state::checkpoint_store::{Opening, StartFrom};
 use std::sync::Arc;
-
-/// Whether checkpoints stay in memory: asked for, or for want of a directory (ruling 7).
-pub(crate) fn checkpoints_in_memory(settings: &Settings) -> bool {
-    settings.checkpointing.dir.is_none() || settings.checkpointing.storage == Some(CheckpointStorage::Memory)
-}
 
 /// Refuses the start of a job whose checkpoints stay in memory when there are some on `disk` that it would go on from: to
 /// begin anew beside them is something that only `--fresh` asks for (ruling 1, MS-020).

@@ -38,7 +38,7 @@ pub(crate) use ending::BeforeEnd;
 pub use ending::{Abandoned, Ending, Over};
 pub use figures::{Figure, FigureKind, FigureValue};
 pub use handle::{CheckpointRequest, Command, JobControl, JobHandle};
-pub(crate) use in_memory::{checkpoints_in_memory, refuse_passing_over};
+pub(crate) use in_memory::refuse_passing_over;
 pub(crate) use launch::launch;
 pub use launch::{Environment, Launched};
 pub use metrics::{Metrics, SubtaskMetrics};

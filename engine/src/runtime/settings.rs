@@ -1,6 +1,5 @@
 //! From the configuration to what the parts of the runtime take.
 
-use super::in_memory::checkpoints_in_memory;
 use crate::config::{Settings, StateBackend};
 use crate::graph::OwnBackend;
 use crate::restart::RestartStrategy;
@@ -22,7 +21,9 @@ pub(super) fn task(settings: &Settings, own_backend: Option<OwnBackend>, subtask
         small_state: settings.state.paged_small_state.as_usize(),
         chunk: settings.state.paged_chunk_size.as_usize(),
         keep: keep(settings, subtasks),
-        largest_state: checkpoints_in_memory(settings)
+        largest_state: settings
+            .checkpointing
+            .in_memory()
             .then(|| settings.checkpointing.memory_max_state.bytes()),
         interval: settings.checkpointing.interval,
         incremental: settings.checkpointing.incremental,

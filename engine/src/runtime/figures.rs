@@ -1,6 +1,7 @@
 //! Metrics as a list of named figures, by the names that Flink gives them (section 11.4 of the semantics). Pure.
 
 use super::metrics::{Metrics, SubtaskMetrics};
+use super::tally::RestoreProgress;
 use crate::checkpoint::{CheckpointRecord, SubtaskId};
 use millstream_io::counters::Doing;
 use std::time::Duration;
@@ -97,6 +98,24 @@ static JOB: &[OfJob] = &[
         Gauge,
         |m| m.checkpoints.restored().map_or(FigureValue::None, |(_, at)| number(m.wall(at))),
     ),
+    ("restoreRecordsDone", "Keys of keyed state that the present attempt has restored.", Gauge, |m| {
+        number(restoring(m).records_done)
+    }),
+    (
+        "restoreRecordsRemaining",
+        "Keys of keyed state that the present attempt has still to restore.",
+        Gauge,
+        |m| {
+            let restoring = restoring(m);
+            number(restoring.records.saturating_sub(restoring.records_done))
+        },
+    ),
+    (
+        "restorePercent",
+        "How much of its keyed state the present attempt has restored, in percent of the bytes.",
+        Gauge,
+        |m| number(restoring(m).percent()),
+    ),
     ("numRestarts", "Restarts after a failure.", Counter, |m| number(m.restarts)),
     ("uptime", "For how long the job has been running without a failure, in milliseconds.", Gauge, |m| {
         number(ms(m.uptime))
@@ -185,6 +204,10 @@ impl Metrics {
         };
         job.chain(SUBTASK.iter().flat_map(of)).collect()
     }
+}
+
+fn restoring(metrics: &Metrics) -> RestoreProgress {
+    metrics.restoring.iter().copied().reduce(RestoreProgress::and).unwrap_or_default()
 }
 
 fn number(n: u64) -> FigureValue {

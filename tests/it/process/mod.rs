@@ -2,6 +2,7 @@
 
 mod disk;
 mod endings;
+mod figures;
 mod files;
 mod input;
 mod kills;

@@ -81,8 +81,12 @@ pub struct Measured {
     pub alignment_ms: u64,
     /// Bytes held back meanwhile.
     pub held_bytes: u64,
+    /// Bytes of these that were written into files.
+    pub spilled_bytes: u64,
     /// Bytes processed meanwhile.
     pub processed_bytes: u64,
+    /// Whether barriers overtook records, which it holds.
+    pub unaligned: bool,
     /// Bytes of in-flight records that it holds.
     pub persisted_bytes: u64,
     /// For how long the subtask stood still.

@@ -61,6 +61,8 @@ fn history_table(history: &History) -> String {
             bytes(entry.checkpointed_bytes),
             bytes(entry.full_bytes),
             duration(entry.alignment_ms),
+            yes(entry.unaligned),
+            bytes(entry.persisted_bytes),
             entry.failure.clone().or(entry.path.clone()).unwrap_or_else(|| "-".to_owned()),
         ]
     };
@@ -73,6 +75,8 @@ fn history_table(history: &History) -> String {
         "SIZE",
         "FULL SIZE",
         "ALIGNMENT",
+        "UNALIGNED",
+        "IN FLIGHT",
         "PATH OR FAILURE",
     ];
     table(&head, &history.history.iter().map(row).collect::<Vec<_>>())
@@ -106,7 +110,9 @@ fn details_text(details: &Details) -> String {
         "START DELAY",
         "ALIGNMENT",
         "HELD",
+        "SPILLED",
         "PROCESSED",
+        "UNALIGNED",
         "PERSISTED",
         "SYNC",
         "ASYNC",
@@ -126,12 +132,18 @@ fn details_text(details: &Details) -> String {
     text + &table(&head, &rows)
 }
 
+fn yes(it_is: bool) -> String {
+    if it_is { "yes" } else { "no" }.to_owned()
+}
+
 fn cells(measured: &Measured) -> Vec<String> {
     vec![
         duration(measured.start_delay_ms),
         duration(measured.alignment_ms),
         bytes(measured.held_bytes),
+        bytes(measured.spilled_bytes),
         bytes(measured.processed_bytes),
+        yes(measured.unaligned),
         bytes(measured.persisted_bytes),
         duration(measured.sync_ms),
         duration(measured.async_ms),

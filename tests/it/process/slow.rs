@@ -1,4 +1,4 @@
-//! Slow branches, slow commits, and a stop in the middle of an input that would take for ever.
+//! Slow branches, and a stop in the middle of an input that would take for ever.
 
 use millstream_tests::process::{Lines, Place, Side, long, pause, wait_for};
 use std::fs;
@@ -7,53 +7,6 @@ use std::time::{Duration, Instant};
 /// `first` to `last`, one a line.
 fn numbers(first: u32, last: u32) -> String {
     (first..=last).map(|n| format!("{n}\n")).collect()
-}
-
-/// The number of a file of the output, of which there is one subtask.
-fn number(file: &std::path::Path) -> u64 {
-    let name = file.file_name().and_then(|name| name.to_str()).unwrap();
-    name.strip_prefix("part-0-").and_then(|name| name.split('.').next()).and_then(|n| n.parse().ok()).unwrap()
-}
-
-/// MS-008: commits take three times the interval, and two checkpoints run at once. None fails, and what belongs to an older one
-/// is committed before what belongs to a newer. 60 s in the long form.
-#[test]
-fn ms_008_slow_commits_keep_their_order_and_fail_nothing() {
-    let place = Place::of_trials();
-    // A commit is all that is done most of the time: between two of them there is a step, of 1 ms.
-    let lines = numbers(1, if long() { 6_000 } else { 250 });
-    place.write("in", &lines);
-    let options = "-D execution.checkpointing.interval=20ms -D execution.checkpointing.dir=ck --summary summary.json \
-                   -D execution.checkpointing.max-concurrent-checkpoints=2";
-    let mut running = place.start(&format!(
-        "run {options} --trial copy --input in --output out --roll 256 --delay 100us --commit-delay 60ms --log log"
-    ));
-    running.started();
-    let visible = || place.files("out", Side::Visible).iter().map(|file| number(file)).collect::<Vec<_>>();
-    while running.over().is_none() {
-        // Whatever was committed before the newest one seen is there when somebody looks again.
-        let newest = visible().into_iter().max();
-        let now = visible();
-        let missing = (0..newest.unwrap_or(0)).find(|n| !now.contains(n));
-        assert_eq!(missing, None, "{newest:?} came before it");
-        pause(Duration::from_millis(5));
-    }
-    running.wait().well();
-    place.lines("out").are(&Lines::of(lines.as_bytes()));
-    assert_eq!((place.figure("checkpoints_failed"), place.figure("restarts")), (0, 0));
-    let log = fs::read_to_string(place.path("log")).unwrap();
-    let ids = |what: &str| -> Vec<u64> {
-        log.lines().filter_map(|line| line.strip_prefix(what)?.trim().parse().ok()).collect()
-    };
-    let commits = ids("commit");
-    assert!(commits.windows(2).all(|pair| pair[0] < pair[1]), "{commits:?}");
-    assert!(commits.len() > 5, "{commits:?}");
-    // A second barrier comes before the first of two is committed.
-    let together = log
-        .lines()
-        .zip(log.lines().skip(1))
-        .any(|(a, b)| a.starts_with("barrier") && b.starts_with("barrier"));
-    assert!(together, "{log}");
 }
 
 /// Memory of a process, in KiB.

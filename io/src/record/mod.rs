@@ -12,6 +12,7 @@ mod list;
 mod row;
 mod scalar;
 mod schema;
+mod shape;
 mod text;
 pub mod trusted;
 mod tuple;
@@ -26,6 +27,7 @@ pub use key::Key;
 pub use millstream_io_derive::Record;
 pub use row::Row;
 pub use schema::{Field, Outer, Schema, SchemaError, Variant};
+pub use shape::{Shape, ShapeError};
 pub use trusted::{KeyWire, ListIter, ListRef, ListWire, Wire};
 pub use view::View;
 

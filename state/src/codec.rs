@@ -143,6 +143,11 @@ impl<'a> Cursor<'a> {
         std::str::from_utf8(bytes).map_err(|_| self.bad(field, "it is not UTF-8"))
     }
 
+    /// Whether all has been taken.
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
     /// Nothing may be left.
     pub fn end(&self) -> Result<()> {
         if self.rest.is_empty() { Ok(()) } else { Err(self.bad("end", "bytes are left over")) }

@@ -83,6 +83,8 @@ pub enum Backend {
     Paged,
     /// A backend of the program's own, by the name that it is registered under (BE-01): snapshots are whatever it makes.
     Own(BackendName),
+    /// None, in a savepoint of the canonical form: any of them restores it (SP-03).
+    Canonical,
 }
 
 impl fmt::Display for Backend {
@@ -91,6 +93,7 @@ impl fmt::Display for Backend {
             Self::Hashmap => "hashmap",
             Self::Paged => "paged",
             Self::Own(name) => name.as_str(),
+            Self::Canonical => "canonical",
         })
     }
 }
@@ -116,7 +119,7 @@ impl BackendName {
     pub const BUILT_IN: [&str; 2] = ["hashmap", "paged"];
 
     /// Names that mean a backend that is built in.
-    pub const TAKEN: [&str; 4] = ["hashmap", "paged", "filesystem", "jobmanager"];
+    pub const TAKEN: [&str; 5] = ["hashmap", "paged", "filesystem", "jobmanager", "canonical"];
 
     /// This name, if it can be one.
     pub fn new(name: &str) -> Option<Self> {
@@ -166,6 +169,9 @@ pub struct StateDescriptor {
     /// What keeps it.
     pub backend: Backend,
 }
+
+/// The name of the list of records that were in flight before an operator, in an unaligned checkpoint.
+pub const IN_FLIGHT: &str = "in-flight";
 
 /// A list state of an operator: elements that belong to a subtask, not to a key (a source's splits, a sink's pending
 /// files).

@@ -8,6 +8,7 @@
 //! subtask owns which key, [`redistribute`] how list state is given out after a restore.
 
 pub mod assign;
+mod canonical;
 pub mod checkpoint_store;
 mod codec;
 pub mod descriptor;
@@ -27,6 +28,7 @@ pub mod ordered;
 pub mod paged;
 pub mod recovery;
 pub mod redistribute;
+mod rows;
 pub mod snapshot;
 #[cfg(test)]
 mod testing;

@@ -5,7 +5,7 @@ use crate::error::StateError;
 use crate::key_group::KeyGroup;
 use crate::keyed::{Chunk, GroupChunk, KeyedSnapshot, RestoreError, Snapshots};
 use crate::metadata::{
-    FileEntry, GroupRange, Handle, KeyedHandle, LineCounters, ListHandle, Metadata, OperatorState,
+    FileEntry, GroupForm, GroupRange, Handle, KeyedHandle, LineCounters, ListHandle, Metadata, OperatorState,
     SnapshotFormat, SnapshotKind, SubtaskState,
 };
 use crate::snapshot::SnapshotReader;
@@ -111,6 +111,7 @@ pub(crate) fn two_groups(groups: [u16; 2], file: &FileEntry) -> KeyedHandle {
         state: 0,
         groups: vec![range(groups[0], 0, 30), range(groups[1], 30, file.len - 30)],
         data: Handle::File { name: file.name.clone(), offset: 0, len: file.len },
+        form: GroupForm::Backend,
     }
 }
 

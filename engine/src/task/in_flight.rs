@@ -8,11 +8,9 @@ use millstream_io::error::Class;
 use millstream_io::record::{Record, Row};
 use millstream_io::segment::{Segment, Writer};
 use millstream_state::OperatorId;
+pub(crate) use millstream_state::descriptor::IN_FLIGHT;
 use millstream_state::snapshot::ListSnapshot;
 use std::ops::Range;
-
-/// The name of the list of records that were in flight before an operator.
-pub(crate) const IN_FLIGHT: &str = "in-flight";
 
 /// The only list of an operator behind a gate.
 const LIST: u16 = 0;

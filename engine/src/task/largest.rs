@@ -34,7 +34,7 @@ pub(super) fn check(written: &WrittenSnapshot, most: u64) -> Result<(), Error> {
 mod tests {
     use super::*;
     use millstream_state::OperatorId;
-    use millstream_state::metadata::{Handle, KeyedHandle, ListHandle, SubtaskState};
+    use millstream_state::metadata::{GroupForm, Handle, KeyedHandle, ListHandle, SubtaskState};
 
     fn handle(len: u64) -> Handle {
         Handle::File { name: "0-0".into(), offset: 0, len }
@@ -45,6 +45,7 @@ mod tests {
             state: *state,
             groups: Vec::new(),
             data: handle(*len),
+            form: GroupForm::Backend,
         });
         let lists = lists.iter().map(|len| ListHandle { list: 0, elements: 1, crc: 0, data: handle(*len) });
         let state = SubtaskState { finished: false, keyed: keyed.collect(), lists: lists.collect() };

@@ -263,7 +263,7 @@ impl Drop for Turn {
 mod tests {
     use super::*;
     use millstream_state::OperatorId;
-    use millstream_state::metadata::{FileEntry, Handle, KeyedHandle, SubtaskState};
+    use millstream_state::metadata::{FileEntry, GroupForm, Handle, KeyedHandle, SubtaskState};
 
     const STATE: (u128, u16) = (7, 0);
 
@@ -275,7 +275,7 @@ mod tests {
     fn written(name: &str, len: u64) -> WrittenSnapshot {
         let name: Arc<str> = format!("../shared/{name}").into();
         let data = Handle::File { name: name.clone(), offset: 0, len };
-        let keyed = vec![KeyedHandle { state: STATE.1, groups: Vec::new(), data }];
+        let keyed = vec![KeyedHandle { state: STATE.1, groups: Vec::new(), data, form: GroupForm::Backend }];
         let state = SubtaskState { finished: false, keyed, lists: Vec::new() };
         WrittenSnapshot { operators: vec![(id(), state)], files: vec![FileEntry { name, len, crc: 0 }] }
     }

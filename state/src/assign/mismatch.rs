@@ -200,7 +200,9 @@ impl Mismatch {
             }
             Self::Parallelism { .. } | Self::Unstorable { .. } => None,
             Self::StateChanged { change, .. } => match &**change {
-                OldNew::Backend(old, _) => Some(format!("set state.backend.type to {old}")),
+                OldNew::Backend(old, _) => {
+                    Some(format!("set state.backend.type to {old}, or use a canonical savepoint"))
+                }
                 _ => Some("go back to the old type, or give the changed state a new name".to_owned()),
             },
         }

@@ -1,7 +1,7 @@
 //! Whether an operator's states are those of the snapshot (ER-10 to ER-12), and which one is which.
 
 use super::{Mismatch, NewOperator, OldNew};
-use crate::descriptor::{ListDescriptor, StateDescriptor};
+use crate::descriptor::{Backend, ListDescriptor, StateDescriptor};
 use crate::metadata::OperatorState;
 
 /// Which state of the program is which one of the snapshot.
@@ -93,7 +93,7 @@ fn changed(new: &NewOperator, state: &str, change: OldNew) -> Mismatch {
 }
 
 fn same_state(operator: &NewOperator, old: &StateDescriptor, new: &StateDescriptor) -> Result<(), Mismatch> {
-    let change = if old.backend != new.backend {
+    let change = if old.backend != new.backend && old.backend != Backend::Canonical {
         OldNew::Backend(old.backend, new.backend)
     } else if old.kind != new.kind {
         OldNew::Kind(old.kind.to_string(), new.kind.to_string())

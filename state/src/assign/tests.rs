@@ -3,7 +3,7 @@
 use super::*;
 use crate::descriptor::{Layout, StateKind};
 use crate::key_group::KeyGroup;
-use crate::metadata::{GroupRange, Handle};
+use crate::metadata::{GroupForm, GroupRange, Handle};
 use crate::testing::{list, sample, schema, two_elements, value_state};
 use millstream_io::Schema;
 use millstream_io::source::Redistribution;
@@ -388,7 +388,7 @@ proptest! {
                     })
                     .collect();
                 let data = Handle::Inline(vec![0; offset as usize].into());
-                let keyed = (!groups.is_empty()).then_some(KeyedHandle { state: 0, groups, data });
+                let keyed = (!groups.is_empty()).then_some(KeyedHandle { state: 0, groups, data, form: GroupForm::Backend });
                 SubtaskState { keyed: keyed.into_iter().collect(), ..SubtaskState::default() }
             })
             .collect();

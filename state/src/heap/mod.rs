@@ -159,4 +159,8 @@ impl<K: Key, V: Record + Default> Snapshots for HeapState<K, V> {
     fn restore(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError> {
         either!(self.restore(group, entries, bytes))
     }
+
+    fn restore_entries(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError> {
+        self.restore(group, entries, bytes)
+    }
 }

@@ -8,6 +8,12 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum RestoreError {
+    /// The backend takes none of the entries that a savepoint of the canonical form has.
+    #[error("key group {group}: this backend takes no entries of a canonical savepoint")]
+    Canonical {
+        /// The key group.
+        group: KeyGroup,
+    },
     /// A key or value cannot be read.
     #[error("key group {group}: the {part} of entry {entry}, at byte {at}: {cause}")]
     Decode {

@@ -78,6 +78,17 @@ pub trait Snapshots {
     /// fault stays, the backend must be given up.
     fn restore(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError>;
 
+    /// Puts in the entries of a key group that a savepoint of the canonical form has of it, whatever wrote that: key and value of
+    /// each, as the `hashmap` backend writes them. A backend of a program's own that is to be restored from such savepoints
+    /// implements this; by default it takes none.
+    ///
+    /// # Errors
+    /// What is wrong with the entries, or that there is no memory for them.
+    fn restore_entries(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError> {
+        let _ = (entries, bytes);
+        Err(RestoreError::Canonical { group })
+    }
+
     /// Adds key groups of which nothing was restored yet, each with all of its parts: as [`restore`](Self::restore) does with
     /// one part after the other, but perhaps with several groups at once.
     ///

@@ -70,6 +70,7 @@ pub(super) fn backend_tag(backend: Backend) -> u8 {
         Backend::Hashmap => 0,
         Backend::Paged => 1,
         Backend::Own(_) => OWN,
+        Backend::Canonical => 3,
     }
 }
 

@@ -4,7 +4,7 @@
 //! needed to restore is reachable from here: each operator's state descriptors, and for each of its subtasks handles
 //! to the bytes, which stand in this file when they are few, else in a file beside it.
 
-use crate::descriptor::{ListDescriptor, StateDescriptor};
+use crate::descriptor::{Backend, ListDescriptor, StateDescriptor};
 use crate::job_id::JobId;
 use crate::key_group::KeyGroup;
 use crate::operator_id::OperatorId;
@@ -171,6 +171,25 @@ pub struct KeyedHandle {
     pub groups: Vec<GroupRange>,
     /// All groups' bytes.
     pub data: Handle,
+    /// What these are.
+    pub form: GroupForm,
+}
+
+/// What the bytes of a key group are. It follows from the [`Backend`] of the state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum GroupForm {
+    /// What the backend wrote.
+    #[default]
+    Backend,
+    /// Blocks of entries in the order of their keys, as savepoints of the canonical form have them.
+    Canonical,
+}
+
+impl GroupForm {
+    /// That of the groups of a state.
+    pub fn of(backend: Backend) -> Self {
+        if backend == Backend::Canonical { Self::Canonical } else { Self::Backend }
+    }
 }
 
 /// Where a key group stands in a [`KeyedHandle`]'s data.

@@ -19,7 +19,7 @@ impl KeyedHandle {
         let end = groups.last().map_or(begin, |range| range.offset.saturating_add(range.len));
         groups.iter_mut().for_each(|range| range.offset -= begin);
         let data = self.data.part(begin, end.saturating_sub(begin));
-        Some(Self { state: self.state, groups, data })
+        Some(Self { state: self.state, groups, data, form: self.form })
     }
 }
 

@@ -6,7 +6,7 @@ use super::encode::{
     state_kind_tag,
 };
 use super::{
-    FileEntry, GroupRange, Handle, KeyedHandle, LineCounters, ListHandle, Metadata, OperatorState,
+    FileEntry, GroupForm, GroupRange, Handle, KeyedHandle, LineCounters, ListHandle, Metadata, OperatorState,
     SHARED_FILE, SnapshotFormat, SnapshotKind, SubtaskState,
 };
 use crate::codec::Cursor;
@@ -202,8 +202,9 @@ fn backend(c: &mut Cursor<'_>, version: u32) -> Result<Backend> {
             let name = BackendName::new(c.text("name of a backend")?);
             name.map(Backend::Own).ok_or_else(|| c.bad("name of a backend", "it cannot be one"))
         }
-        tag => [Backend::Hashmap, Backend::Paged]
+        tag => [Backend::Hashmap, Backend::Paged, Backend::Canonical]
             .into_iter()
+            .take(if version > 3 { 3 } else { 2 })
             .find(|&one| backend_tag(one) == tag)
             .ok_or_else(|| c.bad("backend", "no such kind")),
     }
@@ -220,7 +221,8 @@ fn subtask(c: &mut Cursor<'_>, shape: &Shape<'_>) -> Result<SubtaskState> {
     let finished = c.bool("finished")?;
     let keyed = c.many(KEYED_HANDLE, "keyed handles", |c| keyed_handle(c, shape))?;
     // A chain of changes has several, in its order.
-    let chained = |state: u16| shape.states[usize::from(state)].backend != Backend::Hashmap;
+    let backend = |state: u16| shape.states[usize::from(state)].backend;
+    let chained = |state: u16| !matches!(backend(state), Backend::Hashmap | Backend::Canonical);
     if !keyed.is_sorted_by(|a, b| a.state < b.state || (a.state == b.state && chained(a.state))) {
         return Err(c.bad("keyed handles", "their states do not ascend"));
     }
@@ -233,9 +235,10 @@ fn subtask(c: &mut Cursor<'_>, shape: &Shape<'_>) -> Result<SubtaskState> {
 
 fn keyed_handle(c: &mut Cursor<'_>, shape: &Shape<'_>) -> Result<KeyedHandle> {
     let state = c.u16("state index")?;
-    if usize::from(state) >= shape.states.len() {
+    let Some(descriptor) = shape.states.get(usize::from(state)) else {
         return Err(c.bad("state index", "there is no such state"));
-    }
+    };
+    let form = GroupForm::of(descriptor.backend);
     let data = handle(c, shape.files)?;
     let mut offset = 0u64;
     let groups = c.many(GROUP, "key groups", |c| {
@@ -255,7 +258,7 @@ fn keyed_handle(c: &mut Cursor<'_>, shape: &Shape<'_>) -> Result<KeyedHandle> {
     if offset != data.len() {
         return Err(c.bad("key groups", "together they are not as long as the data"));
     }
-    Ok(KeyedHandle { state, groups, data })
+    Ok(KeyedHandle { state, groups, data, form })
 }
 
 fn list_handle(c: &mut Cursor<'_>, shape: &Shape<'_>) -> Result<ListHandle> {

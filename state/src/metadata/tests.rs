@@ -199,6 +199,7 @@ fn any_subtask(
                 state,
                 groups: groups(range, &cuts, data.len()),
                 data,
+                form: GroupForm::Backend,
             })
             .collect(),
         lists: (0..)
@@ -355,7 +356,12 @@ fn chained() -> Metadata {
     all.operators[1].states[0].backend = Backend::Paged;
     let KeyedHandle { state, groups, .. } = two_groups([0, 63], &all.files[0]);
     let base = two_groups([0, 63], &all.files[0]);
-    let changes = KeyedHandle { state, groups: groups[..1].to_vec(), data: Handle::Inline([7; 30].into()) };
+    let changes = KeyedHandle {
+        state,
+        groups: groups[..1].to_vec(),
+        data: Handle::Inline([7; 30].into()),
+        form: GroupForm::Backend,
+    };
     all.operators[1].subtasks[0].keyed = vec![base, changes];
     all
 }

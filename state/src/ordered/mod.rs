@@ -8,6 +8,8 @@ mod heap;
 mod paged;
 mod tree;
 
+pub(crate) use tree::flat;
+
 pub use factory::BackendFactory;
 pub use heap::HeapOrdered;
 pub use paged::PagedOrdered;

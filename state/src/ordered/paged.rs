@@ -3,11 +3,12 @@
 #[cfg(test)]
 mod tests;
 
-use super::heap::{HeapOrdered, Phase};
+use super::heap::{Bytes, HeapOrdered, Phase};
 use super::tree::{self, Tree};
 use super::{OrderedBackend, OrderedEntry};
 use crate::error::StateError;
 use crate::key_group::{KeyGroup, KeyGroupRange};
+use crate::keyed::restore::read_rows;
 use crate::keyed::{Chunk, ChunkPart, Extent, GroupChunk, KeyedSnapshot, RestoreError, Snapshots};
 use crate::paged::copied::CHUNK;
 use crate::paged::crew::{self, Failure};
@@ -360,7 +361,25 @@ impl Snapshots for PagedOrdered {
         }
     }
 
+    /// They move to pages as they become many, as new ones do, so that they need not fit the memory.
+    fn restore_entries(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError> {
+        if !self.restoring.entries(group) {
+            return Ok(());
+        }
+        read_rows::<Bytes, Bytes>(group, entries, bytes, |entry, at, key, value| {
+            let before = self.len();
+            self.put(group, key, value).map_err(|fault| self.unrestored(group, fault))?;
+            if self.len() == before {
+                return Err(RestoreError::Duplicate { group, entry, at });
+            }
+            Ok(())
+        })
+    }
+
     fn restore_groups(&mut self, groups: &Groups<'_>) -> Result<(), StateError> {
+        if groups.are_canonical() {
+            return groups.one_by_one(self);
+        }
         let Some(nth) = (0..groups.len()).find(|nth| self.range.contains(groups.group(*nth))) else {
             return Ok(());
         };

@@ -3,6 +3,8 @@
 use super::image::{Problem, entries, put_lines};
 use super::memory::{PAGE, SEGMENT_PAGES};
 use super::pages::Pages;
+use crate::key_group::KeyGroup;
+use crate::keyed::RestoreError;
 use millstream_io::scratch::ScratchError;
 
 /// The most segments of a group that no page was written to yet though one behind them has some.
@@ -65,6 +67,17 @@ pub(crate) enum Loading {
     Damaged(usize, &'static str),
     /// The system gives no memory.
     Memory(ScratchError),
+}
+
+impl Loading {
+    /// The error that it is where a group is restored.
+    pub fn refused(self, group: KeyGroup) -> RestoreError {
+        match self {
+            // In front of the pages stands what they are.
+            Self::Damaged(at, problem) => RestoreError::Pages { group, at: at + 1, problem },
+            Self::Memory(error) => RestoreError::Memory { group, kind: error.kind() },
+        }
+    }
 }
 
 impl From<Problem> for Loading {

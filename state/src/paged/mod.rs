@@ -19,6 +19,7 @@ pub(crate) mod copied;
 pub(crate) mod crew;
 mod directory;
 mod fault;
+pub(crate) mod flat;
 pub(crate) mod image;
 pub(crate) mod loading;
 pub(crate) mod memory;
@@ -578,7 +579,31 @@ impl<K: Key, V: Record + Default> Snapshots for PagedState<K, V> {
         }
     }
 
+    /// They move to pages as they become many, as new keys do, so that they need not fit the memory.
+    fn restore_entries(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError> {
+        if !self.restoring.entries(group) {
+            return Ok(());
+        }
+        let grouping = table!(self.grouping());
+        restore::read_entries::<K, V>(grouping, group, entries, bytes, |hash, key, value| {
+            self.with_small(hash, key, |mut entry| {
+                *entry = value;
+                entry.is_new()
+            })
+        })?;
+        let Some(fault) = table!(self.take_fault()) else { return Ok(()) };
+        let kind = match &fault {
+            PagedFault::Memory(error) => error.kind(),
+            _ => std::io::ErrorKind::OutOfMemory,
+        };
+        table!(self.fail(fault));
+        Err(RestoreError::Memory { group, kind })
+    }
+
     fn restore_groups(&mut self, groups: &Groups<'_>) -> Result<(), StateError> {
+        if groups.are_canonical() {
+            return groups.one_by_one(self);
+        }
         let (grouping, executor) = (table!(self.grouping()), self.supply.background());
         let Self { small, restoring, words, slots, records, .. } = self;
         let enter = |group, entries, bytes: &[u8]| enter::<K, V>(small, grouping, group, entries, bytes);

@@ -71,6 +71,11 @@ impl Restoring {
         }
     }
 
+    /// Entries of a group come. Whether it is one of the range.
+    pub fn entries(&mut self, group: KeyGroup) -> bool {
+        self.came(group).map(|came| *came = Came::Entries).is_some()
+    }
+
     /// The error that a part does not belong where it came.
     pub fn out_of_turn(group: KeyGroup) -> RestoreError {
         let problem = "they begin with a form that is not known, or that does not follow the one before";

@@ -65,8 +65,46 @@ impl Files {
         crc: u32,
         buffer: &mut Vec<u8>,
     ) -> Result<(), StateError> {
-        let found = match handle {
-            Handle::Inline(all) => match slice(all, offset, len) {
+        if let Handle::File { name, offset: begin, .. } = handle
+            && self.read_copy(name, (begin.saturating_add(offset), len), crc, buffer)
+        {
+            return Ok(());
+        }
+        let found = self.fill(handle, (offset, len), buffer)?;
+        let source = match found {
+            Ok(computed) if computed == crc => return Ok(()),
+            Ok(computed) => FormatError::Checksum { part: "data", stored: crc, computed },
+            Err(problem) => problem,
+        };
+        Err(self.damaged(handle, source))
+    }
+
+    /// The error that the bytes of a handle are damaged.
+    pub fn damaged(&self, handle: &Handle, source: FormatError) -> StateError {
+        StateError::Damaged { path: self.path_of(handle), source }
+    }
+
+    /// Puts a part of a handle's bytes into the buffer, in place of what is there; whoever asks has another checksum of them.
+    ///
+    /// # Errors
+    /// A file that is missing or too short.
+    pub fn read_unchecked(
+        &self,
+        handle: &Handle,
+        (offset, len): (u64, u64),
+        buffer: &mut Vec<u8>,
+    ) -> Result<(), StateError> {
+        self.fill(handle, (offset, len), buffer)?.map(drop).map_err(|source| self.damaged(handle, source))
+    }
+
+    fn fill(
+        &self,
+        handle: &Handle,
+        (offset, len): (u64, u64),
+        buffer: &mut Vec<u8>,
+    ) -> Result<Result<u32, FormatError>, StateError> {
+        match handle {
+            Handle::Inline(all) => Ok(match slice(all, offset, len) {
                 Some(bytes) => {
                     buffer.clear();
                     buffer.extend_from_slice(bytes);
@@ -76,21 +114,11 @@ impl Files {
                     let expected = offset.saturating_add(len);
                     Err(FormatError::Truncated { expected, found: all.len() as u64 })
                 }
-            },
+            }),
             Handle::File { name, offset: begin, .. } => {
-                let at = begin.saturating_add(offset);
-                if self.read_copy(name, (at, len), crc, buffer) {
-                    return Ok(());
-                }
-                fill(&*self.open(name)?, at, len, buffer)?
+                Ok(fill(&*self.open(name)?, begin.saturating_add(offset), len, buffer)?)
             }
-        };
-        let source = match found {
-            Ok(computed) if computed == crc => return Ok(()),
-            Ok(computed) => FormatError::Checksum { part: "data", stored: crc, computed },
-            Err(problem) => problem,
-        };
-        Err(StateError::Damaged { path: self.path_of(handle), source })
+        }
     }
 
     /// Reads from a copy nearby, if that is there and right.

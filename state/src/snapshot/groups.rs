@@ -1,10 +1,11 @@
 //! The key groups of a state as a chain of snapshots has them, to be read by whoever restores them, on any thread.
 
 use super::files::Files;
+use crate::canonical;
 use crate::error::StateError;
 use crate::key_group::KeyGroup;
 use crate::keyed::{RestoreError, Snapshots};
-use crate::metadata::{GroupRange, KeyedHandle};
+use crate::metadata::{GroupForm, GroupRange, KeyedHandle};
 use std::collections::BTreeMap;
 
 /// All key groups of a state, each with all of its parts. Nothing of them is in memory before it is read.
@@ -25,6 +26,8 @@ pub(crate) struct Part<'a> {
     pub entries: u64,
     /// What the backend restores them from.
     pub bytes: &'a [u8],
+    /// What these are. Of the canonical form the entries alone are left.
+    pub form: GroupForm,
 }
 
 impl<'a> Groups<'a> {
@@ -64,11 +67,22 @@ impl<'a> Groups<'a> {
         let ranges = &self.planned[nth].1;
         buffers.resize_with(buffers.len().max(ranges.len()), Vec::new);
         for ((part, range), buffer) in ranges.iter().zip(&mut *buffers) {
-            self.files.read(&self.parts[*part].data, (range.offset, range.len), range.crc, buffer)?;
+            let KeyedHandle { data, form, .. } = self.parts[*part];
+            self.files.read(data, (range.offset, range.len), range.crc, buffer)?;
+            if *form == GroupForm::Canonical {
+                canonical::leave_entries(buffer).map_err(|problem| self.files.damaged(data, problem))?;
+            }
         }
-        let part =
-            |(range, bytes): (&(usize, &GroupRange), &'b Vec<u8>)| Part { entries: range.1.entries, bytes };
+        let part = |(range, bytes): (&(usize, &GroupRange), &'b Vec<u8>)| {
+            let (part, range) = range;
+            Part { entries: range.entries, bytes, form: self.parts[*part].form }
+        };
         Ok(ranges.iter().zip(&*buffers).map(part).collect())
+    }
+
+    /// Whether they are of a savepoint of the canonical form.
+    pub(crate) fn are_canonical(&self) -> bool {
+        self.parts.iter().all(|part| part.form == GroupForm::Canonical)
     }
 
     /// Says that all of a group is restored.
@@ -92,8 +106,12 @@ impl<'a> Groups<'a> {
     pub(crate) fn one_by_one(&self, into: &mut (impl Snapshots + ?Sized)) -> Result<(), StateError> {
         let mut buffers = Vec::new();
         for nth in 0..self.len() {
-            for (part, Part { entries, bytes }) in self.read(nth, &mut buffers)?.into_iter().enumerate() {
-                let restored = into.restore(self.group(nth), entries, bytes);
+            let (group, parts) = (self.group(nth), self.read(nth, &mut buffers)?);
+            for (part, Part { entries, bytes, form }) in parts.into_iter().enumerate() {
+                let restored = match form {
+                    GroupForm::Backend => into.restore(group, entries, bytes),
+                    GroupForm::Canonical => into.restore_entries(group, entries, bytes),
+                };
                 restored.map_err(|cause| self.refused(nth, part, cause))?;
             }
             self.restored(nth);

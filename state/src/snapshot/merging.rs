@@ -14,7 +14,7 @@ use crate::error::StateError;
 use crate::key_group::KeyGroup;
 use crate::keyed::RestoreError;
 use crate::layout::data_file;
-use crate::metadata::{FileEntry, GroupRange, Handle, KeyedHandle, SHARED_FILE};
+use crate::metadata::{FileEntry, GroupForm, GroupRange, Handle, KeyedHandle, SHARED_FILE};
 use millstream_io::storage::Storage;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -158,17 +158,23 @@ impl Merging {
             }
         }
         let entries = ranges.last().map_or(0, |(_, range)| range.entries);
-        for (_, bytes) in parts {
-            self.put(state, group, entries, &bytes)?;
+        for (source, bytes) in parts {
+            self.put(state, group, (entries, self.sources[source].form), &bytes)?;
         }
         Ok(())
     }
 
-    fn put(&mut self, state: StateId, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), StateError> {
+    fn put(
+        &mut self,
+        state: StateId,
+        group: KeyGroup,
+        (entries, form): (u64, GroupForm),
+        bytes: &[u8],
+    ) -> Result<(), StateError> {
         if self.done.last().is_none_or(|(of, _)| *of != state) {
             self.begin = self.out.written;
             let data = self.out.since(self.begin);
-            self.done.push((state, KeyedHandle { state: state.1, groups: Vec::new(), data }));
+            self.done.push((state, KeyedHandle { state: state.1, groups: Vec::new(), data, form }));
         }
         let (offset, len) = (self.out.written - self.begin, bytes.len() as u64);
         let crc = crc32fast::hash(bytes);

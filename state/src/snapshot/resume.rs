@@ -68,7 +68,7 @@ impl Chain {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::GroupRange;
+    use crate::metadata::{GroupForm, GroupRange};
     use crate::operator_id::OperatorId;
 
     fn part(file: &str, groups: &[u16]) -> KeyedHandle {
@@ -81,7 +81,7 @@ mod tests {
         } else {
             Handle::File { name: format!("../shared/{file}").into(), offset: 0, len }
         };
-        KeyedHandle { state: 0, groups, data }
+        KeyedHandle { state: 0, groups, data, form: GroupForm::Backend }
     }
 
     /// The files of the chain that is made of parts of states (a number, a file, key groups), in its order.

@@ -4,7 +4,9 @@ use super::output::Output;
 use super::{ListSnapshot, StateId, SubtaskSnapshot};
 use crate::key_group::KeyGroup;
 use crate::keyed::{Chunk, Extent};
-use crate::metadata::{FileEntry, GroupRange, Handle, KeyedHandle, ListHandle, SHARED_FILE, SubtaskState};
+use crate::metadata::{
+    FileEntry, GroupForm, GroupRange, Handle, KeyedHandle, ListHandle, SHARED_FILE, SubtaskState,
+};
 use crate::operator_id::OperatorId;
 use millstream_io::storage::{Result, Storage};
 use std::path::Path;
@@ -193,7 +195,7 @@ impl State {
         if let Handle::File { offset, len: of, .. } = &mut data {
             (*offset, *of) = (begin, len);
         }
-        KeyedHandle { state, groups, data }
+        KeyedHandle { state, groups, data, form: GroupForm::Backend }
     }
 }
 

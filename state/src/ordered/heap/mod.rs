@@ -23,7 +23,7 @@ const MOST: usize = 1 << 30;
 const EACH: usize = 64;
 
 /// What bytes are as a record.
-type Bytes = Vec<u8>;
+pub(super) type Bytes = Vec<u8>;
 
 /// Ordered state on the heap.
 ///
@@ -207,5 +207,9 @@ impl Snapshots for HeapOrdered {
             *taken += EACH + key.len() + value.len();
             Ok(())
         })
+    }
+
+    fn restore_entries(&mut self, group: KeyGroup, entries: u64, bytes: &[u8]) -> Result<(), RestoreError> {
+        self.restore(group, entries, bytes)
     }
 }

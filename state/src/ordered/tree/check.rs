@@ -173,7 +173,7 @@ impl<'a> Check<'a> {
 }
 
 /// Looks at header, slots and entries, all but the keys' order.
-fn check_layout(node: Node<'_>) -> Result<(), Problem> {
+pub(super) fn check_layout(node: Node<'_>) -> Result<(), Problem> {
     let Header { first, count, top, live, .. } = node.header;
     if slot_at(first + count) > top || top > USED {
         return Err("the slots of a node go beyond its entries, or these beyond its end");

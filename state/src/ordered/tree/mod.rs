@@ -8,6 +8,7 @@
 
 mod build;
 mod check;
+pub(crate) mod flat;
 mod merge;
 mod node;
 mod run;

@@ -12,7 +12,7 @@ use millstream_io::scratch::ScratchError;
 pub(super) const RUN: u8 = 6;
 
 /// Bytes before the value.
-const HEADER: usize = 16;
+pub(super) const HEADER: usize = 16;
 
 /// The longest value.
 pub(super) const MOST: usize = SEGMENT - HEADER;

@@ -10,10 +10,10 @@ mod records;
 mod slots;
 mod words;
 
-pub(super) use header::{Header, Shape};
+pub(super) use header::{ASIDE, Header, Shape};
 pub(super) use records::Records;
 pub(super) use slots::Slots;
-pub(super) use words::Words;
+pub(super) use words::{BLANK, WORD, Words};
 
 use super::memory::{LINE, PAGE};
 use super::pages::Pages;

@@ -11,10 +11,10 @@ use crate::paged::pages::Pages;
 use millstream_io::record::{Key, KeyWire, Record, Wire, hash_word};
 
 /// What a key's word is combined with.
-const BLANK: u64 = 0xe6d1_57a3_90bc_482f;
+pub(in crate::paged) const BLANK: u64 = 0xe6d1_57a3_90bc_482f;
 
 /// Bytes of the word.
-const WORD: usize = 8;
+pub(in crate::paged) const WORD: usize = 8;
 
 /// The largest value.
 const MOST: usize = 24;

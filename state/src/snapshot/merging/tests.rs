@@ -32,7 +32,7 @@ fn add(chain: &mut Chain, name: &str, states: &[(u16, Extent, u64)]) -> WrittenS
     for (state, _, len) in states {
         let data = Handle::File { name: name.clone(), offset, len: *len };
         let groups = vec![GroupRange { group: KeyGroup(0), entries: 1, offset: 0, len: *len, crc: 0 }];
-        keyed.push(KeyedHandle { state: *state, groups, data });
+        keyed.push(KeyedHandle { state: *state, groups, data, form: GroupForm::Backend });
         offset += len;
     }
     let operators = vec![(id(0).0, SubtaskState { keyed, ..SubtaskState::default() })];
@@ -79,7 +79,7 @@ fn a_chain_is_long_where_merging_does_not_keep_pace() {
 fn merged_of(plan: MergePlan, name: &str, len: u64) -> Merged {
     let name: Arc<str> = format!("{SHARED_FILE}{name}").into();
     let data = Handle::File { name: name.clone(), offset: 0, len };
-    let parts = vec![(id(0), KeyedHandle { state: 0, groups: Vec::new(), data })];
+    let parts = vec![(id(0), KeyedHandle { state: 0, groups: Vec::new(), data, form: GroupForm::Backend })];
     let merged = plan.parts.iter().map(Vec::len).sum();
     Merged { links: plan.links, merged, parts, file: Some(FileEntry { name, len, crc: 0 }) }
 }

@@ -6,6 +6,7 @@ mod format;
 use crate::assign::Mismatch;
 use crate::keyed::RestoreError;
 use crate::recovery::Refusal;
+use crate::savepoint::SavepointFault;
 use millstream_io::error::{Class, ConnectorError, StorageError};
 use millstream_io::id::CheckpointId;
 use millstream_io::record::SchemaError;
@@ -101,6 +102,8 @@ pub enum StateError {
     Refused(Refusal),
     /// A snapshot does not fit the program.
     Mismatch(Mismatch),
+    /// A savepoint cannot be made or disposed of, or state not be read without its program.
+    Savepoint(SavepointFault),
 }
 
 /// Whether a file that should be there is gone or has become something else, which no second try mends.
@@ -154,7 +157,8 @@ impl StateError {
             | Self::Lineage { .. }
             | Self::InUse { .. }
             | Self::Refused(_)
-            | Self::Mismatch(_) => Class::Refuse,
+            | Self::Mismatch(_)
+            | Self::Savepoint(_) => Class::Refuse,
         }
     }
 
@@ -213,6 +217,7 @@ impl StateError {
             ),
             Self::Refused(refusal) => refusal.parts(),
             Self::Mismatch(mismatch) => mismatch.parts(),
+            Self::Savepoint(fault) => fault.parts(),
         }
     }
 
@@ -221,6 +226,7 @@ impl StateError {
         match self {
             Self::Refused(refusal) => refusal.hint(),
             Self::Mismatch(mismatch) => mismatch.hint(),
+            Self::Savepoint(fault) => fault.hint(),
             Self::Unusable(_) => Some(
                 "name a directory that this user may write to with `execution.checkpointing.dir`".to_owned(),
             ),
@@ -261,7 +267,8 @@ impl std::error::Error for StateError {
             | Self::Released { .. }
             | Self::Completed { .. }
             | Self::Incomplete { .. }
-            | Self::Mismatch(_) => None,
+            | Self::Mismatch(_)
+            | Self::Savepoint(_) => None,
         }
     }
 }
@@ -275,6 +282,12 @@ impl From<StorageError> for StateError {
 impl From<Refusal> for StateError {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
+    }
+}
+
+impl From<SavepointFault> for StateError {
+    fn from(fault: SavepointFault) -> Self {
+        Self::Savepoint(fault)
     }
 }
 

@@ -29,6 +29,7 @@ pub mod paged;
 pub mod recovery;
 pub mod redistribute;
 mod rows;
+pub mod savepoint;
 pub mod snapshot;
 #[cfg(test)]
 mod testing;

@@ -214,7 +214,9 @@ fn forms(group: KeyGroup, parts: &mut [Vec<u8>]) -> Result<u8, RestoreError> {
         return Err(refused);
     }
     if form == ENTRIES {
-        parts.iter_mut().skip(1).for_each(|part| drop(part.remove(0)));
+        for part in parts.iter_mut().skip(1) {
+            part.remove(0);
+        }
     }
     Ok(form)
 }

@@ -142,21 +142,7 @@ impl Merging {
         for (source, range) in ranges {
             parts.push((*source, self.reader.group(&self.sources[*source].data, range)?));
         }
-        // Pairs of neighbours, so that each byte is copied no more often than the logarithm of their number.
-        while parts.len() > 1 {
-            let mut pairs = std::mem::take(&mut parts).into_iter();
-            while let Some((source, older)) = pairs.next() {
-                let Some((above, newer)) = pairs.next() else {
-                    parts.push((source, older));
-                    break;
-                };
-                let merged = merge(&older, &newer).map_err(|error| {
-                    // What has been merged is in order: so what is not is a source.
-                    self.damaged(group, if error.newer { above } else { source }, error)
-                })?;
-                parts.push((source, merged));
-            }
-        }
+        let parts = merge_all(parts).map_err(|(source, error)| self.damaged(group, source, error))?;
         let entries = ranges.last().map_or(0, |(_, range)| range.entries);
         for (source, bytes) in parts {
             self.put(state, group, (entries, self.sources[source].form), &bytes)?;
@@ -203,6 +189,30 @@ impl Merging {
         parts.iter_mut().for_each(|(_, part)| written.resolve(&mut part.data));
         Ok(Merged { links: self.links, merged: self.sources.len(), parts, file: written.file })
     }
+}
+
+/// Parts of a key group, each with the number of what it is from, the oldest first, as one: with the number of the oldest.
+///
+/// # Errors
+/// The number of the part that is not in order, and what is wrong with it.
+pub(crate) fn merge_all(
+    mut parts: Vec<(usize, Vec<u8>)>,
+) -> Result<Vec<(usize, Vec<u8>)>, (usize, MergeError)> {
+    // Pairs of neighbours, so that each byte is copied no more often than the logarithm of their number.
+    while parts.len() > 1 {
+        let mut pairs = std::mem::take(&mut parts).into_iter();
+        while let Some((source, older)) = pairs.next() {
+            let Some((above, newer)) = pairs.next() else {
+                parts.push((source, older));
+                break;
+            };
+            // What has been merged is in order: so what is not is a source.
+            let merged =
+                merge(&older, &newer).map_err(|error| (if error.newer { above } else { source }, error))?;
+            parts.push((source, merged));
+        }
+    }
+    Ok(parts)
 }
 
 impl Merged {

@@ -19,7 +19,9 @@ mod write;
 pub use chain::{Broken, Chain, StateId};
 pub use groups::Groups;
 pub use merge::{MergeError, merge};
+pub(crate) use merging::merge_all;
 pub use merging::{MergePlan, Merged, Merging};
+pub(crate) use output::Output;
 pub use read::SnapshotReader;
 pub use write::{Destination, WriteOptions, Writing, WrittenSnapshot, write};
 

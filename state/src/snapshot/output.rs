@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What became of an output: the content when it stayed in memory, else the file that it is in, durable.
-pub(super) struct Written {
+pub(crate) struct Written {
     content: Vec<u8>,
     pub file: Option<FileEntry>,
 }
@@ -27,7 +27,7 @@ impl Written {
 }
 
 /// Bytes in order, kept in memory until they are more than the threshold.
-pub(super) struct Output {
+pub(crate) struct Output {
     path: PathBuf,
     name: Arc<str>,
     options: WriteOptions,

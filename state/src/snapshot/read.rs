@@ -52,9 +52,28 @@ impl SnapshotReader {
     }
 
     /// The bytes of one key group of `handle`.
-    pub(super) fn group(&self, handle: &Handle, range: &GroupRange) -> Result<Vec<u8>, StateError> {
+    pub(crate) fn group(&self, handle: &Handle, range: &GroupRange) -> Result<Vec<u8>, StateError> {
         let mut bytes = Vec::new();
         self.files.read(handle, (range.offset, range.len), range.crc, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Some bytes of a key group of `handle`, of which whoever asks knows another checksum.
+    pub(crate) fn unchecked(&self, handle: &Handle, range: (u64, u64)) -> Result<Vec<u8>, StateError> {
+        let mut bytes = Vec::new();
+        self.files.read_unchecked(handle, range, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The file that the bytes of a handle are in.
+    pub(crate) fn path_of(&self, handle: &Handle) -> PathBuf {
+        self.files.path_of(handle)
+    }
+
+    /// The bytes of a list.
+    pub(crate) fn list_bytes(&self, list: &ListHandle) -> Result<Vec<u8>, StateError> {
+        let mut bytes = Vec::new();
+        self.files.read(&list.data, (0, list.data.len()), list.crc, &mut bytes)?;
         Ok(bytes)
     }
 

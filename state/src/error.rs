@@ -5,6 +5,7 @@ mod format;
 
 use crate::assign::Mismatch;
 use crate::keyed::RestoreError;
+use crate::processor::NotFound;
 use crate::recovery::Refusal;
 use crate::savepoint::SavepointFault;
 use millstream_io::error::{Class, ConnectorError, StorageError};
@@ -102,6 +103,8 @@ pub enum StateError {
     Refused(Refusal),
     /// A snapshot does not fit the program.
     Mismatch(Mismatch),
+    /// A snapshot has no operator or state of a name.
+    NotFound(NotFound),
     /// A savepoint cannot be made or disposed of, or state not be read without its program.
     Savepoint(SavepointFault),
 }
@@ -158,7 +161,8 @@ impl StateError {
             | Self::InUse { .. }
             | Self::Refused(_)
             | Self::Mismatch(_)
-            | Self::Savepoint(_) => Class::Refuse,
+            | Self::Savepoint(_)
+            | Self::NotFound(_) => Class::Refuse,
         }
     }
 
@@ -218,6 +222,7 @@ impl StateError {
             Self::Refused(refusal) => refusal.parts(),
             Self::Mismatch(mismatch) => mismatch.parts(),
             Self::Savepoint(fault) => fault.parts(),
+            Self::NotFound(missing) => missing.parts(),
         }
     }
 
@@ -227,6 +232,7 @@ impl StateError {
             Self::Refused(refusal) => refusal.hint(),
             Self::Mismatch(mismatch) => mismatch.hint(),
             Self::Savepoint(fault) => fault.hint(),
+            Self::NotFound(missing) => missing.hint(),
             Self::Unusable(_) => Some(
                 "name a directory that this user may write to with `execution.checkpointing.dir`".to_owned(),
             ),
@@ -268,7 +274,8 @@ impl std::error::Error for StateError {
             | Self::Completed { .. }
             | Self::Incomplete { .. }
             | Self::Mismatch(_)
-            | Self::Savepoint(_) => None,
+            | Self::Savepoint(_)
+            | Self::NotFound(_) => None,
         }
     }
 }
@@ -282,6 +289,12 @@ impl From<StorageError> for StateError {
 impl From<Refusal> for StateError {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
+    }
+}
+
+impl From<NotFound> for StateError {
+    fn from(missing: NotFound) -> Self {
+        Self::NotFound(missing)
     }
 }
 

@@ -26,6 +26,7 @@ pub mod metadata;
 pub mod operator_id;
 pub mod ordered;
 pub mod paged;
+pub mod processor;
 pub mod recovery;
 pub mod redistribute;
 mod rows;

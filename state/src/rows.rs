@@ -35,7 +35,7 @@ pub(crate) struct Row {
 }
 
 /// The entries of a group.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Rows {
     bytes: Vec<u8>,
     rows: Vec<Row>,

@@ -13,11 +13,12 @@ mod piece;
 mod plan;
 mod saving;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use dispose::dispose;
 pub use fault::SavepointFault;
-pub(crate) use plan::{in_flight_bytes, split};
+pub(crate) use fault::label as state_label;
+pub(crate) use plan::split;
 pub use saving::{Origin, Saving, save};
 
 use crate::job_id::JobId;

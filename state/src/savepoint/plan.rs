@@ -87,7 +87,7 @@ pub(crate) fn split(operator: &OperatorState, state: &StateDescriptor) -> Result
 }
 
 /// Bytes of records that were in flight before an operator.
-pub(crate) fn in_flight_bytes(operator: &OperatorState) -> u64 {
+fn in_flight_bytes(operator: &OperatorState) -> u64 {
     let lists = operator.subtasks.iter().flat_map(|subtask| &subtask.lists);
     let in_flight = lists.filter(|list| operator.lists[usize::from(list.list)].name == IN_FLIGHT);
     in_flight.map(|list| list.data.len()).sum()

@@ -5,22 +5,25 @@ use crate::checkpoint_store::{load, verify};
 use crate::descriptor::{Backend, IN_FLIGHT, Layout, StateDescriptor};
 use crate::error::StateError;
 use crate::metadata::{KeyedHandle, Metadata, OperatorState, SnapshotFormat, SnapshotKind, SubtaskState};
-use crate::snapshot::{Destination, ListSnapshot, OperatorSnapshot, SnapshotReader, SubtaskSnapshot, WriteOptions, write};
+use crate::snapshot::{
+    Destination, ListSnapshot, OperatorSnapshot, SnapshotReader, SubtaskSnapshot, WriteOptions, write,
+};
 use crate::testing::{Sample, list, sample, value_state};
 use crate::{
-    HeapOrdered, HeapState, KeyedBackend, OperatorId, OrderedBackend, PagedOrdered, PagedState, Parallelism, Snapshots,
+    HeapOrdered, HeapState, KeyedBackend, OperatorId, OrderedBackend, PagedOrdered, PagedState, Parallelism,
+    Snapshots,
 };
 use millstream_io::executor::{Executor, InlineExecutor, RayonExecutor};
 use millstream_io::record::{Key, Record};
 use millstream_io::source::Redistribution;
-use millstream_io::storage::fault::{FaultStorage, Op};
+use millstream_io::storage::fault::{Fault, FaultStorage, Op};
 use millstream_io::storage::{MemoryStorage, Storage, read_all};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-const CHECKPOINT: &str = "/c/job/chk-7";
-const SAVEPOINT: &str = "/s/savepoint-1";
+pub(crate) const CHECKPOINT: &str = "/c/job/chk-7";
+pub(crate) const SAVEPOINT: &str = "/s/savepoint-1";
 const MAX: u32 = 16;
 const SMALL_FILES: WriteOptions = WriteOptions { inline_threshold: 100, write_buffer: 4096 };
 
@@ -74,13 +77,13 @@ impl<K: Key, V: Record + Default> Kept<K, V> {
 }
 
 /// A checkpoint of an operator of two subtasks with a keyed state, and of a source with a list.
-struct Scene {
-    storage: MemoryStorage,
-    metadata: Metadata,
+pub(crate) struct Scene {
+    pub storage: MemoryStorage,
+    pub metadata: Metadata,
 }
 
 impl Scene {
-    fn new(states: Vec<StateDescriptor>) -> Self {
+    pub fn new(states: Vec<StateDescriptor>) -> Self {
         let storage = MemoryStorage::new();
         for dir in [CHECKPOINT, "/c/job/shared", "/s"] {
             storage.create_dir_all(Path::new(dir)).unwrap();
@@ -95,12 +98,12 @@ impl Scene {
         Self { storage, metadata }
     }
 
-    fn operator(&mut self) -> &mut OperatorState {
+    pub fn operator(&mut self) -> &mut OperatorState {
         &mut self.metadata.operators[1]
     }
 
     /// Writes a part of a state of a subtask.
-    fn write(&mut self, subtask: usize, nth: u16, state: &mut dyn Snapshots) {
+    pub fn write(&mut self, subtask: usize, nth: u16, state: &mut dyn Snapshots) {
         state.freeze();
         while !state.drain(usize::MAX) {}
         let mut chunks = Vec::new();
@@ -118,7 +121,8 @@ impl Scene {
         };
         let name = format!("{subtask}-{nth}-{}", self.metadata.files.len());
         let to = Destination { dir: Path::new(CHECKPOINT), name: &name, shared: &name };
-        let written = write(&self.storage, to, SubtaskSnapshot { operators: vec![operator] }, SMALL_FILES).unwrap();
+        let written =
+            write(&self.storage, to, SubtaskSnapshot { operators: vec![operator] }, SMALL_FILES).unwrap();
         self.metadata.files.extend(written.files);
         for (_, state) in written.operators {
             let subtask = &mut self.operator().subtasks[subtask];
@@ -131,7 +135,7 @@ impl Scene {
         Origin { dir: CHECKPOINT.into(), metadata: Arc::new(self.metadata.clone()) }
     }
 
-    fn save(&self, form: SnapshotFormat, executor: &dyn Executor) -> Result<Metadata, StateError> {
+    pub fn save(&self, form: SnapshotFormat, executor: &dyn Executor) -> Result<Metadata, StateError> {
         let storage = Arc::new(self.storage.clone());
         save(storage, self.origin(), form, Path::new(SAVEPOINT), SMALL_FILES, executor)
     }
@@ -144,7 +148,8 @@ impl Scene {
         for subtask in 0..of.subtasks() {
             let mut state = Kept::<K, V>::new(backend, of, subtask);
             let handles = metadata.operators[1].subtasks.iter().flat_map(|old| &old.keyed);
-            let own: Vec<KeyedHandle> = handles.filter_map(|handle| handle.narrowed(of.range_of(subtask))).collect();
+            let own: Vec<KeyedHandle> =
+                handles.filter_map(|handle| handle.narrowed(of.range_of(subtask))).collect();
             let reader = SnapshotReader::new(Arc::new(self.storage.clone()), dir.into());
             match &mut state {
                 Kept::Heap(state) => reader.restore(&own.iter().collect::<Vec<_>>(), state, &|_, _| {}),
@@ -156,14 +161,17 @@ impl Scene {
                 assert_eq!(all.insert(key, value), None);
             }
             // A first snapshot of its own has everything, whatever it was restored from.
-            assert!(metadata.operators[1].states[0].backend != Backend::Canonical || !state.snapshots().build_on_restored());
+            assert!(
+                metadata.operators[1].states[0].backend != Backend::Canonical
+                    || !state.snapshots().build_on_restored()
+            );
         }
         all
     }
 }
 
 /// A scene with one state, whose last parts are changes where the backend has such; and what is in it.
-fn scene<K: Sample + Key, V: Sample + Default>(backend: Backend) -> (Scene, Content) {
+pub(crate) fn scene<K: Sample + Key, V: Sample + Default>(backend: Backend) -> (Scene, Content) {
     let descriptor =
         StateDescriptor { key: K::schema(), value: V::schema(), backend, ..value_state("sum", "u64", "u64") };
     let mut scene = Scene::new(vec![descriptor]);
@@ -214,7 +222,10 @@ fn everywhere_the_same<K: Sample + Key, V: Sample + Default>() {
             }
         }
         // Files and all are the same, whatever kept the state.
-        let names = saved.files.iter().map(|file| read_all(&scene.storage, &Path::new(SAVEPOINT).join(&*file.name)).unwrap());
+        let names = saved
+            .files
+            .iter()
+            .map(|file| read_all(&scene.storage, &Path::new(SAVEPOINT).join(&*file.name)).unwrap());
         canonical.push(names.collect::<Vec<_>>());
     }
     assert!(canonical[0] == canonical[1] && !canonical[0].is_empty());
@@ -291,7 +302,8 @@ fn sp_02_a_savepoint_is_whole_wherever_it_is() {
         assert_eq!(saved.operators[0], scene.metadata.operators[0], "few bytes stay in the metadata");
         scene.storage.create_dir_all(Path::new("/elsewhere/mine")).unwrap();
         for entry in scene.storage.list(Path::new(SAVEPOINT)).unwrap() {
-            let (from, to) = (Path::new(SAVEPOINT).join(&entry.name), Path::new("/elsewhere/mine").join(&entry.name));
+            let (from, to) =
+                (Path::new(SAVEPOINT).join(&entry.name), Path::new("/elsewhere/mine").join(&entry.name));
             scene.storage.rename(&from, &to).unwrap();
         }
         millstream_io::storage::remove_tree(&scene.storage, Path::new("/c")).unwrap();
@@ -308,7 +320,11 @@ fn sp_02_a_savepoint_is_whole_wherever_it_is() {
 fn sp_04_a_savepoint_that_fails_leaves_nothing() {
     let (scene, _) = scene::<u64, u64>(Backend::Paged);
     let before = |storage: &dyn Storage| {
-        let files = scene.metadata.files.iter().map(|file| crate::layout::data_file(Path::new(CHECKPOINT), &file.name));
+        let files = scene
+            .metadata
+            .files
+            .iter()
+            .map(|file| crate::layout::data_file(Path::new(CHECKPOINT), &file.name));
         files.map(|path| read_all(storage, &path).unwrap()).collect::<Vec<_>>()
     };
     let original = before(&scene.storage);
@@ -316,8 +332,15 @@ fn sp_04_a_savepoint_that_fails_leaves_nothing() {
         for op in [Op::Create, Op::Append, Op::Sync, Op::SyncDir, Op::Publish, Op::Open, Op::Read] {
             for nth in 0..3 {
                 let faulty = FaultStorage::new(Arc::new(scene.storage.clone()));
-                faulty.fail_nth(op, nth);
-                let saved = save(Arc::new(faulty), scene.origin(), form, Path::new(SAVEPOINT), SMALL_FILES, &InlineExecutor);
+                faulty.fail_nth(op, nth, Fault::Before(5));
+                let saved = save(
+                    Arc::new(faulty),
+                    scene.origin(),
+                    form,
+                    Path::new(SAVEPOINT),
+                    SMALL_FILES,
+                    &InlineExecutor,
+                );
                 if saved.is_ok() {
                     dispose(&scene.storage, Path::new(SAVEPOINT)).unwrap();
                     continue;
@@ -359,15 +382,22 @@ fn fq_02_what_a_form_cannot_have_is_refused() {
     let (mut flying, _) = scene::<u64, u64>(Backend::Hashmap);
     flying.operator().lists[0].name = IN_FLIGHT.to_owned();
     for form in [SnapshotFormat::Canonical, SnapshotFormat::Native] {
-        assert!(matches!(refused(&flying, form), SavepointFault::InFlight { operators, .. } if operators.len() == 1));
+        assert!(
+            matches!(refused(&flying, form), SavepointFault::InFlight { operators, .. } if operators.len() == 1)
+        );
     }
     let (mut strange, _) = scene::<u64, u64>(Backend::Hashmap);
     strange.operator().states[0].value = crate::testing::schema("uuid");
     let fault = refused(&strange, SnapshotFormat::Canonical);
-    assert!(fault.parts().to_string().contains("\"sum\"") && fault.parts().cause.contains("uuid"), "{fault:?}");
+    assert!(
+        fault.parts().to_string().contains("\"sum\"") && fault.parts().cause.contains("uuid"),
+        "{fault:?}"
+    );
     let own = crate::descriptor::BackendName::new("lsm").unwrap();
     strange.operator().states[0].backend = Backend::Own(own);
-    assert!(matches!(refused(&strange, SnapshotFormat::Canonical), SavepointFault::Own { backend, .. } if backend == own));
+    assert!(
+        matches!(refused(&strange, SnapshotFormat::Canonical), SavepointFault::Own { backend, .. } if backend == own)
+    );
     strange.save(SnapshotFormat::Native, &InlineExecutor).unwrap();
 }
 

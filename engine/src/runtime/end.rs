@@ -225,7 +225,7 @@ impl Supervisor {
         }
         let _ = post_newest(&self.parts.board, &store);
         if let Some(copies) = &self.parts.shared.copies {
-            copies.tidy(&*self.parts.shared.checkpoints);
+            copies.end(&*self.parts.shared.checkpoints);
         }
         recorded
     }

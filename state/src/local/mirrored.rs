@@ -27,6 +27,11 @@ impl Mirrored {
             storage.create(&place)
         });
         match made {
+            // Nobody would remove it.
+            Ok(_) if self.copies.is_over() => {
+                self.copies.forget_new(path);
+                None
+            }
             Ok(file) => Some(Copy { copies: self.copies.clone(), of: path.to_owned(), file }),
             Err(error) => {
                 (self.copies.tell)(&format!("no copy is made of {}: {error}", path.display()));
@@ -38,11 +43,18 @@ impl Mirrored {
 
 impl Storage for Mirrored {
     fn create(&self, path: &Path) -> Result<Box<dyn WriteFile>> {
-        let file = self.main.create(path)?;
-        Ok(match self.new_copy(path) {
-            Some(copy) => Box::new(Both { file, copy: Some(copy) }),
-            None => file,
-        })
+        // First, so that whoever finds the file, to remove it, finds its copy.
+        let copy = self.new_copy(path);
+        match self.main.create(path) {
+            Ok(file) if copy.is_none() => Ok(file),
+            Ok(file) => Ok(Box::new(Both { file, copy })),
+            Err(error) => {
+                if copy.is_some() {
+                    self.copies.forget_new(path);
+                }
+                Err(error)
+            }
+        }
     }
 
     fn append(&self, path: &Path, len: u64) -> Result<Box<dyn WriteFile>> {
@@ -60,6 +72,9 @@ impl Storage for Mirrored {
             let _ = self.copies.storage.remove(&there);
             if self.copies.storage.rename(&here, &there).is_err() {
                 let _ = self.copies.storage.remove(&here);
+            }
+            if self.copies.is_over() {
+                self.copies.forget(to);
             }
         }
         Ok(())

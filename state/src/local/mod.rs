@@ -18,6 +18,7 @@ use crate::metadata::METADATA_FILE;
 use millstream_io::storage::{Kind, ReadFile, Result, Storage};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Tells a person.
@@ -28,6 +29,8 @@ pub struct LocalCopies {
     storage: Arc<dyn Storage>,
     base: PathBuf,
     places: OnceLock<Places>,
+    /// No more are made.
+    over: AtomicBool,
     tell: Tell,
 }
 
@@ -41,7 +44,7 @@ struct Places {
 impl LocalCopies {
     /// Copies below the directory `base`, of nothing [yet](Self::begin). What is worth knowing is told to `tell`.
     pub fn new(storage: Arc<dyn Storage>, base: PathBuf, tell: Tell) -> Self {
-        Self { storage, base, places: OnceLock::new(), tell }
+        Self { storage, base, places: OnceLock::new(), over: AtomicBool::new(false), tell }
     }
 
     /// From now on there are copies of the files in `job`, the directory of a job. Told once.
@@ -89,13 +92,33 @@ impl LocalCopies {
         }
     }
 
+    /// There is no copy of a file after all, nor, perhaps, a directory that was made for it.
+    fn forget_new(&self, path: &Path) {
+        self.forget(path);
+        let Some(place) = self.place_of(path) else { return };
+        // Where nothing else is in them.
+        for dir in place.ancestors().skip(1).take(2) {
+            let _ = self.storage.remove_dir(dir);
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::SeqCst)
+    }
+
+    /// The job has ended. From now on there are copies of what its end has left and of nothing else, whatever is still being
+    /// written for checkpoints that were given up: either that sees that all is over, or what it has made is seen here.
+    pub fn end(&self, main: &dyn Storage) {
+        self.over.store(true, Ordering::SeqCst);
+        self.tidy(main);
+    }
+
     /// Removes copies of what is not in `main`, or has another length there: left by a process that was killed, or by
     /// a line of the job that is gone.
     pub fn tidy(&self, main: &dyn Storage) {
         if let Some(places) = self.places.get() {
-            // What cannot be seen or removed now is compared again by the next start, and read by nobody.
             let len = |found: Result<_>| found.ok().map(|stat: millstream_io::storage::Stat| stat.len);
-            let _ = self.tidy_up(places, |copy, path| {
+            self.tidy_up(places, |copy, path| {
                 let there = len(main.stat(path));
                 there.is_some() && there == len(self.storage.stat(copy))
             });
@@ -105,28 +128,28 @@ impl LocalCopies {
     /// Removes all copies: nobody wants them any more.
     pub fn remove_all(&self) {
         if let Some(places) = self.places.get() {
-            let _ = self.tidy_up(places, |_, _| false);
+            self.tidy_up(places, |_, _| false);
         }
     }
 
-    /// Removes copies but for those that are right.
-    fn tidy_up(&self, places: &Places, is_right: impl Fn(&Path, &Path) -> bool) -> Result<()> {
-        for dir in self.storage.list(&places.local)? {
+    /// Removes copies but for those that are right. What cannot be seen or removed, perhaps because somebody else removes it at
+    /// the same time, is compared again by the next start, read by nobody, and in the way of no other.
+    fn tidy_up(&self, places: &Places, is_right: impl Fn(&Path, &Path) -> bool) {
+        for dir in self.storage.list(&places.local).unwrap_or_default() {
             if dir.kind != Kind::Dir || dir.link || !is_dir_of_copies(&dir.name) {
                 continue;
             }
             let local = places.local.join(&dir.name);
-            for entry in self.storage.list(&local)? {
+            for entry in self.storage.list(&local).unwrap_or_default() {
                 let (copy, path) = (local.join(&entry.name), places.of.join(&dir.name).join(&entry.name));
                 if entry.kind == Kind::File && !is_right(&copy, &path) {
-                    self.storage.remove(&copy)?;
+                    let _ = self.storage.remove(&copy);
                 }
             }
             // Where nothing is left in it.
             let _ = self.storage.remove_dir(&local);
         }
         let _ = self.storage.remove_dir(&places.local);
-        Ok(())
     }
 }
 

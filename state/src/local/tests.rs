@@ -1,6 +1,7 @@
 //! What becomes of copies, of what is nobody's, and of what cannot be copied.
 
 use super::*;
+use millstream_io::storage::fault::{Fault, FaultStorage, Op};
 use millstream_io::storage::{MemoryStorage, read_all};
 use parking_lot::Mutex;
 
@@ -89,4 +90,59 @@ fn be_06_without_a_place_there_are_no_copies_and_all_else_goes_on() {
     assert_eq!(read_all(&s.main, &Path::new(JOB).join("chk-1/0-0")).unwrap(), b"own");
     assert_eq!(s.copy("chk-1/0-0"), None);
     assert!(s.told.lock()[0].contains("chk-1/0-0"), "{:?}", s.told.lock());
+}
+
+/// Where somebody else removes a copy at the same time, the others go all the same.
+#[test]
+fn be_06_a_copy_that_cannot_be_removed_is_in_no_others_way() {
+    for op in [Op::Remove, Op::List] {
+        let (main, near) = (MemoryStorage::new(), MemoryStorage::new());
+        let faulty = FaultStorage::new(Arc::new(near.clone()));
+        let copies = Arc::new(LocalCopies::new(Arc::new(faulty.clone()), "/near".into(), Box::new(|_| {})));
+        copies.begin(Path::new(JOB));
+        let storage = Mirrored::new(Arc::new(main.clone()), copies.clone());
+        let paths = ["chk-1/0-0", "chk-1/0-1", "shared/1-1-0-0"].map(|name| Path::new(JOB).join(name));
+        for path in &paths {
+            main.create_dir_all(path.parent().unwrap()).unwrap();
+            drop(storage.create(path).unwrap());
+            main.remove(path).unwrap();
+        }
+        let before = faulty.coverage().iter().find(|(of, _)| *of == op).map_or(0, |(_, n)| *n);
+        // Of the lists, that of the first directory.
+        faulty.fail_nth(op, before + u64::from(op == Op::List), Fault::Before(2));
+        copies.tidy(&main);
+        let left = paths.each_ref().map(|path| near.stat(&copies.place_of(path).unwrap()).is_ok());
+        assert_eq!(left, [true, op == Op::List, false], "{op:?}");
+    }
+}
+
+/// Whoever removes a file has removed its copy, though the one or the other is just being made; and behind the end of the job none
+/// is made any more.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "one waits for the other in the middle of an operation")]
+fn be_06_there_is_no_copy_of_what_was_removed_meanwhile_or_is_made_behind_the_end() {
+    let path = Path::new(JOB).join("shared/1-5-0-0");
+    for ended in [false, true] {
+        let (main, near) = (MemoryStorage::new(), MemoryStorage::new());
+        main.create_dir_all(path.parent().unwrap()).unwrap();
+        let slow = FaultStorage::new(Arc::new(near.clone()));
+        let copies = Arc::new(LocalCopies::new(Arc::new(slow.clone()), "/near".into(), Box::new(|_| {})));
+        copies.begin(Path::new(JOB));
+        let storage = Arc::new(Mirrored::new(Arc::new(main.clone()), copies.clone()));
+        slow.record();
+        slow.hold(Op::Create);
+        let (writer, of) = (storage.clone(), path.clone());
+        let writing = std::thread::spawn(move || drop(writer.create(&of)));
+        while !slow.log().iter().any(|(_, op, _)| *op == Op::Create) {
+            std::thread::yield_now();
+        }
+        let _ = storage.remove(&path);
+        if ended {
+            copies.end(&main);
+        }
+        slow.let_go(Op::Create);
+        writing.join().unwrap();
+        let (there, copy) = (main.stat(&path).is_ok(), near.stat(&copies.place_of(&path).unwrap()).is_ok());
+        assert_eq!(copy, there && !ended);
+    }
 }

@@ -41,6 +41,18 @@ impl Workshop {
     fn path(&self, name: &str) -> PathBuf {
         data_file(&self.dir(), &format!("{SHARED_FILE}{name}"))
     }
+
+    /// Removes shared files in the background. What does not go is removed by a sweep or by the next start.
+    pub(super) fn remove_all(&self, names: Vec<Arc<str>>) {
+        let Some(executor) = self.executor.upgrade() else { return };
+        let storage = self.storage.clone();
+        let paths: Vec<_> = names.iter().map(|name| self.path(name)).collect();
+        executor.spawn(Box::new(move || {
+            for path in paths {
+                let _ = storage.remove(&path);
+            }
+        }));
+    }
 }
 
 /// One merge.

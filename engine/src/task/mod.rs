@@ -9,6 +9,7 @@ mod build;
 mod carried;
 mod core;
 mod drain_pace;
+mod dropped;
 mod fault;
 mod flow;
 mod head;

@@ -51,6 +51,11 @@ impl Pending {
         }
     }
 
+    /// Whether its checkpoint was aborted.
+    pub(crate) fn is_unwanted(&self) -> bool {
+        self.unwanted.load(Ordering::Relaxed)
+    }
+
     /// What was in flight before an operator is complete, after the barriers of all channels have come.
     pub(crate) fn in_flight(&mut self, operator: OperatorId, records: ListSnapshot, bytes: u64) {
         self.awaits_in_flight = false;
@@ -133,6 +138,10 @@ impl SnapshotWriter {
     pub(crate) fn finish(&mut self, pending: Pending, reporter: &Reporter) {
         let Pending { barrier, parts, metrics, counters, ended, begun, unwanted, stream, .. } = pending;
         self.under_way.push((barrier.id, unwanted.clone()));
+        let turn = self.turns.next(barrier.id);
+        if unwanted.load(Ordering::Relaxed) {
+            self.turns.aborted(barrier.id);
+        }
         stream.finish(Write {
             id: barrier.id,
             parts,
@@ -142,7 +151,7 @@ impl SnapshotWriter {
             begun,
             unwanted,
             clock: self.clock.clone(),
-            turn: self.turns.next(barrier.id),
+            turn,
             reporter: reporter.clone(),
         });
     }
@@ -155,11 +164,13 @@ impl SnapshotWriter {
             }
             *other != id
         });
+        self.turns.aborted(id);
     }
 
     /// Checkpoints up to this one have ended.
     pub(crate) fn forget_up_to(&mut self, id: CheckpointId) {
         self.under_way.retain(|(other, _)| *other > id);
+        self.turns.completed(id);
     }
 }
 

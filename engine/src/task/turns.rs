@@ -1,6 +1,7 @@
 //! Snapshots of one subtask that build on one another are completed in the order in which they were taken, in whatever
 //! order their writing ends. What merges them takes its turn among them.
 
+use super::dropped::Dropped;
 use super::merging::{Merge, Workshop};
 use crate::error::Error;
 use millstream_io::error::Class;
@@ -32,6 +33,8 @@ pub(super) struct Shared {
     /// The next snapshot has to be one of everything. Asked without order: what comes too late for one snapshot counts for the
     /// next, and until then the chain takes no changes.
     base_wanted: AtomicBool,
+    /// What the chain has dropped.
+    dropped: Mutex<Dropped>,
     /// Where older snapshots are merged, if they are.
     workshop: Option<Arc<Workshop>>,
     /// A merge is under way.
@@ -78,6 +81,7 @@ impl Turns {
             given: Mutex::new(Given { count: 0, newest: CheckpointId(0) }),
             order: Mutex::default(),
             base_wanted: AtomicBool::new(false),
+            dropped: Mutex::default(),
             workshop: workshop.map(Arc::new),
             merging: AtomicBool::new(false),
             failed: AtomicU32::new(0),
@@ -96,7 +100,19 @@ impl Turns {
     pub(super) fn next(&mut self, id: CheckpointId) -> Turn {
         let mut given = self.shared.given.lock();
         given.newest = id;
+        self.shared.dropped.lock().begun(id);
         Shared::give(&self.shared, &mut given, true)
+    }
+
+    /// This checkpoint was aborted.
+    pub(super) fn aborted(&self, id: CheckpointId) {
+        self.shared.dropped.lock().aborted(id);
+        self.shared.remove_dropped();
+    }
+
+    /// This checkpoint is complete.
+    pub(super) fn completed(&self, id: CheckpointId) {
+        self.shared.dropped.lock().completed(id);
     }
 
     #[cfg(test)]
@@ -148,6 +164,27 @@ impl Shared {
             self.base_wanted.store(true, Ordering::Relaxed);
         }
         outcome
+    }
+
+    /// Notes what the chain has dropped.
+    fn note_dropped(&self, chain: &mut Chain) {
+        let names = chain.take_dropped();
+        if !names.is_empty() {
+            let newest = self.given.lock().newest;
+            let mut dropped = self.dropped.lock();
+            names.into_iter().for_each(|name| dropped.add(name, newest));
+        }
+    }
+
+    /// Has those files removed that are nobody's. A merge under way may still read what it has been told of.
+    fn remove_dropped(&self) {
+        let Some(workshop) = self.workshop.as_ref().filter(|_| !self.merging.load(Ordering::Relaxed)) else {
+            return;
+        };
+        let names = self.dropped.lock().take();
+        if !names.is_empty() {
+            workshop.remove_all(names);
+        }
     }
 
     /// Begins a merge, unless one is under way or there is nothing to merge.
@@ -221,6 +258,7 @@ impl Turn {
     fn settle(&self, done: Done) {
         self.take_turns(done);
         // Behind all reports.
+        self.shared.remove_dropped();
         self.shared.merge_some();
     }
 
@@ -247,6 +285,7 @@ impl Turn {
                     self.shared.base_wanted.store(true, Ordering::Relaxed);
                 }
             }
+            self.shared.note_dropped(&mut order.chain);
         }
     }
 }

@@ -243,6 +243,47 @@ fn be_05_shared_files_are_those_that_are_named_whatever_happens() {
     job.check(hand, read);
 }
 
+/// BE-05, MS-069: while every checkpoint fails, and that is tolerated, what merges replace does not pile up; the next that is
+/// complete, and a start from it, have everything.
+#[test]
+fn be_05_what_merges_replace_goes_though_no_checkpoint_is_complete() {
+    let disk = FaultStorage::new(Arc::new(MemoryStorage::new()));
+    let job = Counting::new();
+    let env = || {
+        let env = job.env(2);
+        env.configure(|settings| {
+            settings.checkpointing.tolerable_failed = u32::MAX;
+            settings.checkpointing.data_inline_threshold = ByteSize(0);
+        });
+        env
+    };
+    let mut hand = Hand::begin(&env(), &disk);
+    let sizes = |disk: &FaultStorage| -> Vec<u64> {
+        let names = disk.list(&dir().shared()).unwrap().into_iter().map(|entry| entry.name);
+        names.map(|name| disk.stat(&dir().shared().join(name)).unwrap().len).collect()
+    };
+    let (_, image, _) = job.checkpoint(&mut hand, KEYS);
+    let (mut files, mut bytes) = (0, 0);
+    for n in 1..=200 {
+        disk.fail_every(Op::Publish, Some(Fault::Before(28)));
+        job.source.allow(KEYS + n * 50);
+        hand.run_all();
+        hand.trigger();
+        hand.settle();
+        assert_eq!(hand.failed(), n);
+        let sizes = sizes(&disk);
+        (files, bytes) = (files.max(sizes.len()), bytes.max(sizes.iter().sum()));
+    }
+    // Two subtasks: what is named, a chain as long as the logarithm of its size, and a merge.
+    assert!(files <= 2 * 16 && bytes < 4 * image, "{files} files, {bytes} bytes where an image has {image}");
+    disk.fail_every(Op::Publish, None);
+    job.checkpoint(&mut hand, KEYS + 200 * 50);
+    drop(hand);
+    let mut hand = Hand::begin(&env(), &disk);
+    job.checkpoint(&mut hand, KEYS + 200 * 50 + 7);
+    job.check(hand, KEYS + 200 * 50 + 7);
+}
+
 /// MS-050: ten thousand checkpoints, twenty milliseconds apart, of a hundred hot keys leave few files, and the last one is
 /// restored with no more reads than the tenth.
 #[test]

@@ -6,6 +6,7 @@ use crate::keyed::Extent;
 use crate::metadata::{FileEntry, KeyedHandle, SHARED_FILE, SubtaskState};
 use crate::operator_id::OperatorId;
 use std::collections::HashSet;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// A keyed state: its operator, and which of the operator's it is.
@@ -30,6 +31,8 @@ pub struct Chain {
     kept: HashSet<StateId>,
     /// Links there ever were.
     made: u64,
+    /// Files that no later snapshot names.
+    dropped: Vec<Arc<str>>,
 }
 
 /// What one snapshot has of the chain, or several that were merged: its states' parts, and the file that they are in,
@@ -69,14 +72,17 @@ impl Chain {
     ) -> Result<(), Broken> {
         for (id, extent) in extents {
             match extent {
-                Extent::Changes if !self.based.contains(id) => return Err(Broken),
+                Extent::Changes if !self.based.contains(id) => {
+                    self.drop_files(written.files.drain(..));
+                    return Err(Broken);
+                }
                 Extent::Changes => continue,
                 Extent::Base => drop(self.based.insert(*id)),
                 Extent::Whole => drop(self.based.remove(id)),
             }
             self.links.iter_mut().for_each(|link| link.parts.retain(|(of, _)| of != id));
         }
-        self.links.retain(|link| !link.parts.is_empty());
+        self.drop_empty();
         self.add_link(written);
         for (operator, _) in &self.kept {
             // Of an operator that nobody writes anything else of.
@@ -117,7 +123,24 @@ impl Chain {
     pub fn break_off(&mut self) {
         self.based.retain(|id| self.kept.contains(id));
         self.links.iter_mut().for_each(|link| link.parts.retain(|(of, _)| self.kept.contains(of)));
-        self.links.retain(|link| !link.parts.is_empty());
+        self.drop_empty();
+    }
+
+    /// Links without parts are none.
+    fn drop_empty(&mut self) {
+        let empty: Vec<_> = self.links.extract_if(.., |link| link.parts.is_empty()).collect();
+        self.drop_files(empty.into_iter().filter_map(|link| link.file));
+    }
+
+    fn drop_files(&mut self, files: impl IntoIterator<Item = FileEntry>) {
+        let names = files.into_iter().filter_map(|file| file.name.strip_prefix(SHARED_FILE).map(Arc::from));
+        self.dropped.extend(names);
+    }
+
+    /// The shared files, as they are called in their directory, that no snapshot names which is added from now on, though earlier
+    /// ones may. Each is said once.
+    pub fn take_dropped(&mut self) -> Vec<Arc<str>> {
+        std::mem::take(&mut self.dropped)
     }
 
     /// Nobody writes these states any more: their parts stay, whatever becomes of others (ST-03).
@@ -159,16 +182,22 @@ impl Chain {
     /// whether they are still there, in which case nothing else may have been named instead.
     pub fn replace(&mut self, merged: Merged) -> bool {
         let of = |link: &Link| merged.links.contains(&link.number);
-        let Some(first) = self.links.iter().position(of) else { return false };
+        let Some(first) = self.links.iter().position(of) else {
+            self.drop_files(merged.file);
+            return false;
+        };
         let end = first + merged.links.len();
         let same = |links: &[Link]| links.iter().map(|link| link.number).eq(merged.links.iter().copied());
         // A state that has a new base has taken its parts out.
         let count = |links: &[Link]| links.iter().map(|link| link.parts.len()).sum::<usize>();
         if !self.links.get(first..end).is_some_and(|links| same(links) && count(links) == merged.merged) {
+            self.drop_files(merged.file);
             return false;
         }
         let number = self.number();
-        self.links.splice(first..end, [Link { number, parts: merged.parts, file: merged.file }]);
+        let link = Link { number, parts: merged.parts, file: merged.file };
+        let replaced: Vec<_> = self.links.splice(first..end, [link]).collect();
+        self.drop_files(replaced.into_iter().filter_map(|link| link.file));
         true
     }
 }

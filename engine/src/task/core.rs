@@ -1,14 +1,19 @@
 //! What every subtask does the same way: messages, barriers, snapshots, time.
 
+mod drain;
+
+pub(crate) use drain::Beside;
+
 use super::drain_pace::DrainPace;
 use super::flow::CHUNKS;
+use super::held::{Held, Next};
 use super::message::{Message, Report, Reporter};
 use super::pace::Watch;
 use super::snapshot::{Pending, SnapshotWriter};
 use super::{Fault, Progress, Restored, TaskSettings};
 use crate::checkpoint::{AckMetrics, Barrier, CheckpointFailure, CheckpointKind};
 use crate::error::Error;
-use crate::operator::{Control, Drained, Draining, Signal, SnapshotParts};
+use crate::operator::{Control, Signal, SnapshotParts};
 use crossbeam_channel::Receiver;
 use millstream_io::clock::{Clock, Moment};
 use millstream_io::counters::{Counters, Doing};
@@ -35,17 +40,6 @@ pub(crate) enum Phase {
     Closed,
 }
 
-/// Whether there is time for records beside a snapshot under way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beside {
-    /// There is.
-    Records,
-    /// More of the snapshot has to be encoded first: ask again.
-    Encoding,
-    /// That waits for the disk, and is woken when it has taken something.
-    Waiting,
-}
-
 /// The common part of a subtask.
 pub(crate) struct Core {
     pub(crate) phase: Phase,
@@ -56,6 +50,8 @@ pub(crate) struct Core {
     mailbox: Receiver<Message>,
     writer: SnapshotWriter,
     pending: Option<Pending>,
+    /// Barriers behind a drain.
+    held: Held,
     pace: DrainPace,
     /// How far the drain under way is.
     drained: (u64, u64),
@@ -63,8 +59,6 @@ pub(crate) struct Core {
     kept: usize,
     /// What the subtask goes back to when the checkpoint it is parked for fails.
     parked_in: Phase,
-    /// The newest barrier that has passed.
-    passed: Option<CheckpointId>,
     tick_due: Option<Moment>,
     flushed: Moment,
     /// What time goes into now.
@@ -91,11 +85,11 @@ impl Core {
             mailbox,
             writer,
             pending: None,
+            held: Held::default(),
             pace,
             drained: (0, 0),
             kept: 0,
             parked_in: Phase::Running,
-            passed: None,
             tick_due: Some(Duration::ZERO),
             flushed: Duration::ZERO,
             doing: None,
@@ -153,30 +147,58 @@ impl Core {
         self.reporter.report(Report::EndOfData);
     }
 
+    /// A barrier has come; [`Core::pass`] lets it pass. Nothing that comes behind it may be taken before.
+    pub(crate) fn arrive(&mut self, barrier: Barrier, metrics: AckMetrics) {
+        if self.held.arrive(barrier, metrics, self.clock.now()) {
+            self.counters().barrier.complete(metrics.start_delay, metrics.alignment);
+        }
+    }
+
+    /// There will be no barrier of this checkpoint, which those behind learn after the barriers that have come.
+    pub(crate) fn cancel(&mut self, id: CheckpointId, chain: &mut impl Control) -> Result<(), Error> {
+        if self.is_holding() {
+            self.held.cancel(id);
+            return Ok(());
+        }
+        chain.signal(&mut Signal::Cancel(id))
+    }
+
+    /// Whether a barrier waits.
+    pub(crate) fn is_holding(&self) -> bool {
+        self.phase != Phase::Closed && !self.held.is_empty()
+    }
+
+    /// Lets the next barrier that has come pass, and says which, unless there is none or it has to wait: one that comes during a
+    /// drain finishes the drain first (ruling 13), and that as the disk takes it. Whoever finds that it has to wait is woken.
+    pub(crate) fn pass(&mut self, chain: &mut impl Control) -> Result<Option<CheckpointId>, Error> {
+        while self.is_holding() {
+            let wait = self.held.is_barrier() && !self.end_drain(chain)?;
+            match self.held.next(wait) {
+                Some(Next::Barrier(barrier, metrics, came)) => {
+                    self.barrier(barrier, metrics, came, chain)?;
+                    return Ok(Some(barrier.id));
+                }
+                Some(Next::Cancel(id)) => chain.signal(&mut Signal::Cancel(id))?,
+                None => break,
+            }
+        }
+        Ok(None)
+    }
+
     /// CP-23 as one indivisible step: hook, barrier onward, synchronous part; the rest follows in [`Core::drain`].
-    pub(crate) fn barrier(
+    fn barrier(
         &mut self,
         barrier: Barrier,
         mut metrics: AckMetrics,
+        came: Moment,
         chain: &mut impl Control,
     ) -> Result<(), Error> {
-        // The coordinator may trigger twice; a barrier that has passed is not passed again.
-        if self.passed.is_some_and(|passed| barrier.id <= passed) {
-            return Ok(());
-        }
-        self.passed = Some(barrier.id);
-        self.counters().barrier.complete(metrics.start_delay, metrics.alignment);
-        // A barrier that arrives during a drain finishes the drain first (ruling 13).
-        while self.is_draining() {
-            self.drain(self.pace.most(), chain)?;
-        }
         // What still waits for barriers of its own has been given up by whoever sends this one.
         if let Some(pending) = &mut self.pending {
             pending.aborted();
         }
         self.hand_in();
         self.fault.check()?;
-        let begun = self.clock.now();
         let full = !self.settings.incremental || barrier.kind == CheckpointKind::FullCheckpoint;
         if self.writer.turns.take_base_wanted() || full {
             chain.signal(&mut Signal::ForgetBase)?;
@@ -185,7 +207,8 @@ impl Core {
         chain.signal(&mut Signal::Barrier(barrier, &mut parts))?;
         self.fault.check()?;
         let now = self.clock.now();
-        metrics.sync = now.saturating_sub(begun);
+        // With the drain that it has waited for.
+        metrics.sync = now.saturating_sub(came);
         let ended = matches!(self.phase, Phase::Ended);
         self.pending = Some(self.writer.begin(barrier, parts, metrics, ended, &self.reporter));
         self.pace.begin(now);
@@ -198,12 +221,6 @@ impl Core {
         }
         self.drain(0, chain)?;
         Ok(())
-    }
-
-    /// Whether a snapshot is under way of which some state is yet to be encoded: until then nothing may change what is
-    /// emitted at the end.
-    pub(crate) fn is_draining(&self) -> bool {
-        self.pending.as_ref().is_some_and(|pending| !pending.drained)
     }
 
     /// What was in flight at the snapshot of this checkpoint is complete.
@@ -227,59 +244,14 @@ impl Core {
         }
     }
 
-    /// Encodes some frozen state, and hands over what is finished.
-    fn drain(&mut self, budget: usize, chain: &mut impl Control) -> Result<(), Error> {
-        let Some(pending) = self.pending.as_mut().filter(|pending| !pending.drained) else { return Ok(()) };
-        let mut draining = Draining::new(budget, self.writer.flow.clone());
-        chain.signal(&mut Signal::Drain(&mut draining))?;
-        let Drained { complete, passed, kept, chunks } = draining.over();
-        self.drained = passed;
-        pending.hand_over(chunks);
-        self.kept = kept + self.writer.flow.beyond();
-        if complete {
-            chain.signal(&mut Signal::Collect(&mut pending.parts))?;
-            pending.drained = true;
-            self.hand_in();
-        }
-        Ok(())
-    }
-
-    /// The same, of so many bytes or what there is room for. Did it do anything?
-    fn drain_within(&mut self, budget: usize, chain: &mut impl Control) -> Result<bool, Error> {
-        if !self.is_draining() {
-            return Ok(false);
-        }
-        let room = self.writer.flow.room();
-        // Without room, too: how much is kept is known only then.
-        self.drain(budget.min(room), chain)?;
-        Ok(room > 0)
-    }
-
-    /// Drains beside work, and says whether there is to be any.
-    pub(crate) fn drain_some(&mut self, now: Moment, chain: &mut impl Control) -> Result<Beside, Error> {
-        if !self.is_draining() {
-            return Ok(Beside::Records);
-        }
-        let budget = self.pace.bytes(now, self.drained, self.kept);
-        let drained = self.drain_within(budget, chain)?;
-        Ok(match drained {
-            _ if !self.is_draining() || !self.pace.holds(self.kept) => Beside::Records,
-            true => Beside::Encoding,
-            false => Beside::Waiting,
-        })
-    }
-
-    /// Drains while there is nothing else to do. Did it do anything?
-    pub(crate) fn drain_much(&mut self, chain: &mut impl Control) -> Result<bool, Error> {
-        self.drain_within(self.pace.most(), chain)
-    }
-
     /// Messages that mean the same to every subtask.
     pub(crate) fn handle(&mut self, message: Message, chain: &mut impl Control) -> Result<(), Error> {
         match message {
             Message::Trigger(barrier) => {
                 let start_delay = self.clock.now().saturating_sub(barrier.timestamp);
-                self.barrier(barrier, AckMetrics { start_delay, ..AckMetrics::default() }, chain)
+                self.arrive(barrier, AckMetrics { start_delay, ..AckMetrics::default() });
+                while self.pass(chain)?.is_some() {}
+                Ok(())
             }
             Message::Complete(permit) => {
                 let id = permit.checkpoint();
@@ -321,6 +293,7 @@ impl Core {
     fn aborted(&mut self, id: CheckpointId, chain: &mut impl Control) -> Result<(), Error> {
         self.lose(id, chain)?;
         self.writer.cancel(id);
+        self.held.abort(id);
         chain.signal(&mut Signal::Aborted(id))?;
         if self.phase == Phase::Parked(id) {
             self.phase = self.parked_in;

@@ -16,7 +16,7 @@ const SPARE: usize = 8;
 /// 256 KiB each) are on their way, and what one step goes beyond that: less than a chunk and one segment of pages. Beside
 /// these the backend keeps a copy of each line that was changed while its turn to be encoded was yet to come: of these, and
 /// of what they become when it comes, no more than [`DrainPace`](super::drain_pace) allows before records have to wait.
-/// Only a barrier that comes before the state of the one before it has been encoded does not wait (ruling 13).
+/// So does a barrier that comes before the state of the one before it has been encoded (ruling 13).
 pub(crate) struct Flow {
     limit: usize,
     /// Bytes of a buffer that is worth keeping, at most.

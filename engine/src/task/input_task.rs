@@ -28,6 +28,8 @@ pub(crate) struct InputTask<T: Record, I> {
     aligning: Option<Aligning>,
     /// What the barrier of the newest snapshot has overtaken, while it is not complete.
     collecting: Option<Collecting>,
+    /// What a barrier that waits for a drain has overtaken.
+    overtaking: Option<InFlight>,
     /// The operator behind the gate: what is in flight is part of its state.
     head: OperatorId,
     /// What is half read: its channel, and the next row.
@@ -70,6 +72,7 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
             aligner,
             aligning: None,
             collecting: None,
+            overtaking: None,
             head: cx.operator_id(head),
             open: None,
             ended: vec![false; gate.len()],
@@ -108,6 +111,7 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
                 }
                 Message::Aborted(id) => {
                     self.collecting.take_if(|collecting| collecting.state().id() == id);
+                    self.overtaking.take_if(|overtaking| overtaking.id() == id);
                     let alignment = self.aligner.abort(id);
                     self.align(alignment)?;
                     self.core.handle(message, &mut self.intake)?;
@@ -123,7 +127,7 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
         for aborted in alignment.aborted {
             self.aligning = None;
             self.core.counters().barrier.given_up();
-            self.intake.signal(&mut Signal::Cancel(aborted.id))?;
+            self.core.cancel(aborted.id, &mut self.intake)?;
             if let Some(reason) = aborted.decline {
                 self.core.decline(aborted.id, reason);
             }
@@ -148,15 +152,21 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
             }
             metrics.unaligned = !alignment.overtaken.is_empty();
             self.collecting = None;
-            self.core.barrier(barrier, metrics, &mut self.intake)?;
-            if metrics.unaligned {
+            self.overtaking = metrics.unaligned.then(|| {
                 let after_tasks_finish = self.core.settings.after_tasks_finish;
-                self.overtake(InFlight::new(
-                    barrier.id,
-                    self.gate.len(),
-                    &alignment.overtaken,
-                    after_tasks_finish,
-                ))?;
+                InFlight::new(barrier.id, self.gate.len(), &alignment.overtaken, after_tasks_finish)
+            });
+            self.core.arrive(barrier, metrics);
+            self.pass()?;
+        }
+        Ok(())
+    }
+
+    /// Lets barriers pass that have come: until then nothing else is taken, so what one has overtaken is still that.
+    fn pass(&mut self) -> Result<(), Error> {
+        while let Some(id) = self.core.pass(&mut self.intake)? {
+            if let Some(state) = self.overtaking.take_if(|overtaking| overtaking.id() == id) {
+                self.overtake(state)?;
             }
         }
         Ok(())
@@ -379,6 +389,13 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
             Phase::Closed => None,
             _ => self.core.tick(now, &mut self.intake)?,
         };
+        if self.core.is_holding() {
+            self.pass()?;
+            if self.core.is_holding() {
+                let progress = self.core.wait(now, due, &mut self.intake);
+                return Ok(if messages { Progress::Worked } else { progress });
+            }
+        }
         if !self.intake.ready() {
             let drained = self.core.drain_much(&mut self.intake)?;
             return Ok(if messages || drained { Progress::Worked } else { Progress::Blocked(due) });

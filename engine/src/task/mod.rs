@@ -13,6 +13,7 @@ mod dropped;
 mod fault;
 mod flow;
 mod head;
+mod held;
 mod in_flight;
 mod input_task;
 mod intake;

@@ -153,6 +153,14 @@ impl<S: Source, P: Stage<S::Out>> SourceTask<S, P> {
             _ => {}
         }
         let messages = self.messages()?;
+        if self.core.is_holding() {
+            let now = self.core.clock.now();
+            while self.core.pass(&mut self.head)?.is_some() {}
+            if self.core.is_holding() {
+                let progress = self.core.wait(now, None, &mut self.head);
+                return Ok(if messages { Progress::Worked } else { progress });
+            }
+        }
         if !self.head.ready() {
             let drained = self.core.drain_much(&mut self.head)?;
             return Ok(if messages || drained { Progress::Worked } else { Progress::Blocked(None) });

@@ -1,12 +1,12 @@
 //! Snapshots that are written while the state is still being encoded.
 
-use crate::hand::{Hand, env};
+use crate::hand::{Hand, INTERVAL, env};
 use crate::jobs::counted;
 use crate::parts::Fed;
 use millstream::config::{ByteSize, StateBackend};
 use millstream::connector::CollectSink;
 use millstream::runtime::Stepped;
-use millstream::{Env, JobState};
+use millstream::{CheckpointId, Env, JobState};
 use millstream_io::storage::fault::{Fault, FaultStorage, Op};
 use millstream_io::storage::{MemoryStorage, Storage};
 use std::path::{Path, PathBuf};
@@ -104,26 +104,35 @@ fn cp_24_a_snapshot_is_written_while_it_is_drained_and_no_more_waits_for_the_dis
     check(&disk, &source, 2 * KEYS);
 }
 
-/// Ruling 13: a barrier waits for no disk.
-#[test]
-fn ruling_13_a_barrier_during_a_drain_finishes_it_whatever_the_disk_does() {
-    let (disk, source) = (MemoryStorage::new(), Fed::new(2 * KEYS));
-    let env = job(&source, CollectSink::new());
+/// The same with two checkpoints at a time, up to the trigger of the second one: the disk has taken nothing.
+fn held_back(disk: &MemoryStorage, source: &Fed) -> (Hand, CheckpointId) {
+    let env = job(source, CollectSink::new());
     env.configure(|settings| {
         settings.checkpointing.max_concurrent = 2;
-        settings.checkpointing.timeout = Duration::from_secs(100);
+        settings.checkpointing.timeout = 3 * INTERVAL;
     });
-    let mut hand = Hand::begin(&env, &disk);
+    let mut hand = Hand::begin(&env, disk);
     source.allow(KEYS);
     hand.run_all();
-    for _ in 0..2 {
-        hand.trigger();
-        source.allow(KEYS + 5);
-        hand.run_all();
-    }
-    assert_eq!(shared(&disk), []);
+    hand.trigger();
+    hand.run_all();
+    let id = hand.trigger();
+    source.allow(KEYS + 5);
+    (hand, id)
+}
+
+/// CP-16: a barrier that waits and whose checkpoint is aborted does not pass, and the job goes on.
+#[test]
+fn ruling_13_a_barrier_that_waits_goes_with_its_checkpoint() {
+    let (disk, source) = (MemoryStorage::new(), Fed::new(2 * KEYS));
+    let (mut hand, second) = held_back(&disk, &source);
+    hand.run_all();
+    hand.clock.advance(3 * INTERVAL);
+    hand.turn();
     hand.settle();
-    assert_eq!(hand.completed().map(|id| id.0), Some(2));
+    assert_eq!(hand.failed(), 2);
+    let id = hand.checkpoint();
+    assert!(id > second);
     drop(hand);
     check(&disk, &source, 2 * KEYS);
 }

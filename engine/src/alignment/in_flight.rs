@@ -55,6 +55,7 @@ impl InFlight {
     /// The next event of a channel that is waited for.
     pub fn event(&mut self, channel: usize, event: Event) -> Reached {
         match event {
+            Event::Round(_) => Reached::Nothing,
             // Of a checkpoint that has been given up.
             Event::Barrier(barrier) if barrier.id < self.id => Reached::Nothing,
             Event::Cancel(id) if id < self.id => Reached::Nothing,

@@ -9,10 +9,13 @@
 //! - a held channel has delivered exactly the barrier of the alignment that is going on, and nothing behind it;
 //! - each id is begun at most once, and ends at most once: in a snapshot or in an abort;
 //! - what overtakes is never a barrier of an [excluded](Aligner::never_overtaken) channel: its data is in the snapshot;
+//! - a channel that something is fed back on is never waited for, or the barrier that is to come on it would wait for
+//!   itself; it is overtaken, and the next checkpoint waits until the barrier has come round;
 //! - ids that end come in ascending order (exactly-once), and an id at or below one seen is never begun.
 
 mod announced;
 mod in_flight;
+mod rounds;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +24,7 @@ use crate::config::CheckpointMode;
 use announced::Announced;
 pub use in_flight::{InFlight, Reached};
 use millstream_io::id::CheckpointId;
+pub use rounds::{Outside, Round, Rounds, Turned};
 use std::collections::VecDeque;
 
 /// A checkpoint that this subtask takes no part in (any more).
@@ -72,6 +76,12 @@ pub struct Aligner {
     open: Vec<bool>,
     /// Channels whose barrier has to be waited for in any case.
     excluded: Vec<bool>,
+    /// Channels that something is fed back on.
+    feedback: Vec<bool>,
+    /// The checkpoint whose barrier is going round.
+    going_round: Option<CheckpointId>,
+    /// Triggers that have come while another checkpoint is to be done with first.
+    triggers: VecDeque<Barrier>,
     /// Those going on, in order of ids; at most one in exactly-once mode.
     aligning: VecDeque<Aligning>,
     /// The highest id begun, cancelled or aborted here.
@@ -91,6 +101,9 @@ impl Aligner {
             after_tasks_finish,
             open: vec![true; channels],
             excluded: vec![false; channels],
+            feedback: vec![false; channels],
+            going_round: None,
+            triggers: VecDeque::new(),
             aligning: VecDeque::new(),
             seen: None,
             announced: Announced::default(),
@@ -100,6 +113,34 @@ impl Aligner {
     /// What this channel brings before a barrier is never overtaken from now on (UC-07).
     pub fn never_overtaken(&mut self, channel: usize) {
         self.excluded[channel] = true;
+    }
+
+    /// What this channel brings is fed back: its barriers are those of this subtask, come round.
+    pub fn feeds_back(&mut self, channel: usize) {
+        self.feedback[channel] = true;
+    }
+
+    /// Nothing that is fed back belongs to this checkpoint any more: its barrier has come round, or it was given up.
+    pub fn came_round(&mut self, id: CheckpointId) -> Alignment {
+        let mut out = Alignment::default();
+        if self.going_round.take_if(|going| *going == id).is_some() {
+            self.complete(&mut out);
+        }
+        out
+    }
+
+    /// The next trigger that has waited for the checkpoint before, if it need not wait any more.
+    pub fn next_trigger(&mut self) -> Option<Alignment> {
+        let waits = self.triggers_wait();
+        let barrier = self.triggers.pop_front_if(|_| !waits)?;
+        Some(self.trigger(barrier))
+    }
+
+    /// Whether a trigger has to wait, as what stands behind a barrier does in a held channel: only to the head of a loop come
+    /// several.
+    fn triggers_wait(&self) -> bool {
+        let held = self.mode == CheckpointMode::ExactlyOnce && !self.aligning.is_empty();
+        self.going_round.is_some() || held && self.feedback.contains(&true)
     }
 
     /// Whether the channel's data has to be held back now.
@@ -114,28 +155,34 @@ impl Aligner {
 
     /// A barrier has arrived on a channel.
     pub fn barrier(&mut self, channel: usize, barrier: Barrier) -> Alignment {
-        self.arrived(Some(channel), barrier, false)
+        let mut out = Alignment::default();
+        self.arrived(Some(channel), barrier, false, &mut out);
+        out
     }
 
     /// The coordinator has triggered this subtask directly: all its channels have ended, or the barriers of those that have
     /// not need not be waited for (UC-02), or no longer (UC-08).
     pub fn trigger(&mut self, barrier: Barrier) -> Alignment {
-        self.arrived(None, barrier, self.mode == CheckpointMode::ExactlyOnce)
+        let mut out = Alignment::default();
+        if self.triggers_wait() && self.seen < Some(barrier.id) {
+            self.triggers.push_back(barrier);
+        } else {
+            self.arrived(None, barrier, self.mode == CheckpointMode::ExactlyOnce, &mut out);
+        }
+        out
     }
 
-    fn arrived(&mut self, channel: Option<usize>, barrier: Barrier, overtakes: bool) -> Alignment {
-        let mut out = Alignment::default();
+    fn arrived(&mut self, channel: Option<usize>, barrier: Barrier, overtakes: bool, out: &mut Alignment) {
         if self.seen < Some(barrier.id) {
-            self.begin(barrier, &mut out);
+            self.begin(barrier, out);
         }
         if let Some(going_on) = self.aligning.iter_mut().find(|a| a.barrier.id == barrier.id) {
             if let Some(channel) = channel {
                 going_on.arrived[channel] = true;
             }
             going_on.overtakes |= overtakes;
-            self.complete(&mut out);
+            self.complete(out);
         }
-        out
     }
 
     /// The upstream of a channel will not send this checkpoint's barrier.
@@ -210,14 +257,20 @@ impl Aligner {
 
     /// Completes the newest that has all barriers that have to be waited for, and drops those older than it.
     fn complete(&mut self, out: &mut Alignment) {
+        if self.going_round.is_some() {
+            return;
+        }
         let missing = |a: &Aligning, channel: &usize| self.open[*channel] && !a.arrived[*channel];
-        let waits =
-            |a: &Aligning, channel: &usize| missing(a, channel) && (!a.overtakes || self.excluded[*channel]);
+        let may_wait = |a: &Aligning, channel: &usize| !a.overtakes && !self.feedback[*channel];
+        let waits = |a: &Aligning, channel: &usize| {
+            missing(a, channel) && (may_wait(a, channel) || self.excluded[*channel])
+        };
         let channels = 0..self.open.len();
         let all = |a: &Aligning| !channels.clone().any(|channel| waits(a, &channel));
         let Some(at) = self.aligning.iter().rposition(all) else { return };
         out.overtaken = channels.clone().filter(|channel| missing(&self.aligning[at], channel)).collect();
         let id = self.aligning[at].barrier.id;
+        self.going_round = out.overtaken.iter().any(|channel| self.feedback[*channel]).then_some(id);
         self.drop_while(|older| older < id, CheckpointFailure::NewerBarrier { newer: id }, out);
         out.complete = self.aligning.pop_front().map(|a| a.barrier);
     }

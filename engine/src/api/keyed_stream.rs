@@ -15,8 +15,8 @@ use std::marker::PhantomData;
 /// A stream whose records of one key all go to the same subtask.
 #[must_use = "a keyed stream needs an operator: `process`, `reduce`, `aggregate` or `function`"]
 pub struct KeyedStream<T, K, KF> {
-    draft: Draft,
-    key: KF,
+    pub(super) draft: Draft,
+    pub(super) key: KF,
     of: PhantomData<fn() -> (T, K)>,
 }
 

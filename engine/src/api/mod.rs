@@ -1,6 +1,7 @@
 //! What users write.
 
 mod env;
+mod iterate;
 mod keyed_stream;
 mod sinking;
 mod stream;

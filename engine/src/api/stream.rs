@@ -2,10 +2,11 @@
 
 use super::KeyedStream;
 use super::sinking::SinkHandle;
+use crate::error::Error;
 use crate::exchange::{Broadcast, Exchange, Forward, Rebalance};
 use crate::graph::{Edge, Graph, Link, OfSink, OperatorNode, TaskNode};
 use crate::operator::{Apply, Chain, Collector, Filter, FlatMap, Map, Operator, SinkStage};
-use crate::task::{EdgeIndex, InputChain, OperatorIndex};
+use crate::task::{BuildContext, EdgeIndex, InputChain, OperatorIndex, Subtask};
 use millstream_io::record::{Key, Record, View};
 use millstream_io::sink::Sink;
 use std::cell::RefCell;
@@ -48,6 +49,17 @@ impl Draft {
         });
         self.graph
     }
+}
+
+/// Builds a chain whose end is an edge.
+pub(super) trait BuildAt<C>:
+    FnMut(&mut BuildContext<'_>, EdgeIndex, C) -> Result<Box<dyn Subtask>, Error> + Send + 'static
+{
+}
+
+impl<C, F> BuildAt<C> for F where
+    F: FnMut(&mut BuildContext<'_>, EdgeIndex, C) -> Result<Box<dyn Subtask>, Error> + Send + 'static
+{
 }
 
 /// A stream of records of type `C::Out`.
@@ -213,7 +225,7 @@ impl<C: Chain> Stream<C> {
     }
 
     /// Ends the chain at an exchange that spreads records evenly and keeps the parallelism.
-    fn hand_on(self) -> Draft {
+    pub(super) fn hand_on(self) -> Draft {
         let parallelism = self.draft.parallelism;
         let mut draft = self.exchange(Link::All, move |cx, edge, chain| {
             let lanes = cx.lanes(edge);
@@ -225,19 +237,14 @@ impl<C: Chain> Stream<C> {
     }
 
     /// Ends the chain at one edge, and begins the draft of the task behind it.
-    fn exchange<B>(self, link: Link, mut build: B) -> Draft
-    where
-        B: FnMut(
-                &mut crate::task::BuildContext<'_>,
-                EdgeIndex,
-                C,
-            ) -> Result<Box<dyn crate::task::Subtask>, crate::Error>
-            + Send
-            + 'static,
-    {
+    fn exchange(self, link: Link, build: impl BuildAt<C>) -> Draft {
         let edge = self.draft.graph.borrow_mut().add_edge(Edge::new::<C::Out>(link));
+        Draft::new(self.end_at(edge, build), vec![edge])
+    }
+
+    /// Ends the chain at this edge.
+    pub(super) fn end_at(self, edge: EdgeIndex, mut build: impl BuildAt<C>) -> Rc<RefCell<Graph>> {
         let chain = self.chain;
-        let graph = self.draft.end(vec![edge], Box::new(move |cx| build(cx, edge, chain.clone())));
-        Draft::new(graph, vec![edge])
+        self.draft.end(vec![edge], Box::new(move |cx| build(cx, edge, chain.clone())))
     }
 }

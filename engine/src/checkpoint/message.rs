@@ -151,6 +151,12 @@ pub enum Input<A> {
         /// The subtask.
         subtask: SubtaskId,
     },
+    /// The input of a loop has ended, which this subtask is the head of, and what is in the loop has not: no barrier comes to
+    /// it from outside any more, and triggers reach it directly (IT-03). Comes as [`Input::EndOfData`] does, and before it.
+    InputEnded {
+        /// The subtask.
+        subtask: SubtaskId,
+    },
     /// A source works off a backlog, or does so no more (CP-10). The last word of each counts; before the first none does.
     Backlog {
         /// The source's subtask.

@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Progress {
     Running,
+    /// The input of its loop has ended: no barrier comes to it.
+    Looping,
     /// Reached its end of data.
     Ended,
     /// A completed checkpoint holds its end.
@@ -89,8 +91,8 @@ impl Subtasks {
 
     /// Who takes part in a checkpoint that is triggered now (CP-28).
     ///
-    /// The trigger reaches sources and, whatever their upstream, those that have reached their end of data: no
-    /// barrier need come to them any more. A subtask that ends later is triggered when it says so. All of them are reached
+    /// The trigger reaches sources and, whatever their upstream, those that have reached their end of data, or the end of
+    /// the input of their loop: no barrier need come to them any more. A subtask that ends later is triggered when it says so. All of them are reached
     /// directly where `barriers_overtake` (UC-02).
     pub(super) fn plan(
         &self,
@@ -101,7 +103,7 @@ impl Subtasks {
         if !self.any() || (!after_tasks_finish && some_ended && !self.all_ended()) {
             return Err(CheckpointFailure::NotAllTasksRunning);
         }
-        let direct = |s: &Subtask| barriers_overtake || s.source || s.progress >= Progress::Ended;
+        let direct = |s: &Subtask| barriers_overtake || s.source || s.progress >= Progress::Looping;
         Ok(Plan {
             trigger: self.taking_part().filter(|(_, s)| direct(s)).map(|(id, _)| id).collect(),
             acknowledge: self.taking_part().map(|(id, _)| id).collect(),

@@ -158,10 +158,14 @@ keys! {
         "Whether barriers overtake records that are in their way, which become part of the checkpoint: it is taken at once, however slow the job is. What is overtaken is kept in memory until the last barrier of a subtask has come. Records that go to several operators, or to all subtasks of one, are not overtaken. Only with EXACTLY_ONCE, and with one checkpoint at a time. The checkpoint that a job is stopped with never does that.";
     "execution.checkpointing.aligned-checkpoint-timeout" ["execution.checkpointing.alignment-timeout"] = checkpointing.aligned_checkpoint_timeout,
         "How long after the start of an unaligned checkpoint its barriers wait for their turn before they overtake what is in their way; with 0ms they never wait.";
+    "execution.checkpointing.unaligned.forced" = checkpointing.unaligned_forced,
+        "Whether barriers overtake records in jobs with loops, too, where `execution.checkpointing.unaligned.enabled` is set: all that is in a loop is part of such a checkpoint, also what is not being fed back.";
+    "execution.checkpointing.iterations.forced" = checkpointing.iterations_forced,
+        "Whether checkpoints are taken of jobs with loops, which are refused otherwise. What is being fed back is part of each of them, however much it is, and nothing of it is lost.";
     "execution.checkpointing.alignment.memory" = checkpointing.alignment_memory,
-        "What one subtask holds back in memory while it waits for the barriers of its other inputs. More than that goes into files in `task.local-dir`.";
+        "What one subtask holds back in memory while it waits for the barriers of its other inputs, or while there is no room for what a loop feeds back to it. More than that goes into files in `task.local-dir`.";
     "execution.checkpointing.alignment.max-spill" = checkpointing.alignment_max_spill,
-        "What one subtask holds back in files beyond `execution.checkpointing.alignment.memory`. A checkpoint for which more would have to be held back is given up, which never counts as a failure of `execution.checkpointing.tolerable-failed-checkpoints`; one for which the disk has no room is given up as well, and that does count. With 0b there are no files.";
+        "What one subtask holds back in files beyond `execution.checkpointing.alignment.memory`. A checkpoint for which more would have to be held back is given up, which never counts as a failure of `execution.checkpointing.tolerable-failed-checkpoints`; one for which the disk has no room is given up as well, and that does count. Where a loop feeds back more than that, the attempt fails. With 0b there are no files.";
     "execution.state-recovery.path" ["execution.savepoint.path"] = recovery.path,
         "Start from this checkpoint: its directory or its `_metadata` file. Option `-s`.";
     "execution.state-recovery.ignore-unclaimed-state" ["execution.savepoint.ignore-unclaimed-state"] = recovery.ignore_unclaimed_state,
@@ -245,7 +249,6 @@ keys! {
 /// Keys (or, with a dot at the end, groups of keys) that are known and not there yet. They are refused with these
 /// words, so that nobody takes them for misspelt or, worse, for working.
 pub(super) static NOT_YET: &[&str] = &[
-    "execution.checkpointing.unaligned.forced",
     "execution.checkpointing.unaligned.interruptible-timers.enabled",
     "execution.checkpointing.unaligned.max-subtasks-per-channel-state-file",
     "execution.checkpointing.unaligned.recover-output-on-downstream.enabled",
@@ -274,7 +277,6 @@ pub(super) fn is_not_yet(name: &str) -> bool {
 
 /// Values of such keys that ask for what is done anyway; these are accepted.
 static AS_IT_IS: &[(&str, &str)] = &[
-    ("execution.checkpointing.unaligned.forced", "false"),
     ("execution.checkpointing.unaligned.interruptible-timers.enabled", "false"),
     ("execution.checkpointing.create-subdir", "true"),
     ("execution.checkpointing.snapshot-compression", "false"),

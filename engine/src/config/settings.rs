@@ -70,6 +70,10 @@ pub struct Checkpointing {
     pub unaligned: bool,
     /// How long barriers wait for their turn before they do (UC-08).
     pub aligned_checkpoint_timeout: Duration,
+    /// Whether they do so in loops, too (UC-07).
+    pub unaligned_forced: bool,
+    /// Whether checkpoints are taken of jobs with loops (IT-01).
+    pub iterations_forced: bool,
     /// Held back in memory while barriers are aligned, by each subtask.
     pub alignment_memory: ByteSize,
     /// Held back in files beyond that; where more would be, the checkpoint is given up (ruling 9).
@@ -100,6 +104,8 @@ impl Default for Checkpointing {
             after_tasks_finish: true,
             unaligned: false,
             aligned_checkpoint_timeout: Duration::ZERO,
+            unaligned_forced: false,
+            iterations_forced: false,
             alignment_memory: ByteSize::mb(4),
             alignment_max_spill: ByteSize::gb(1),
             history: 10,

@@ -175,7 +175,7 @@ fn ruling_24_memory_of_state_and_its_files_are_as_configured_or_as_the_machine_h
 
 #[test]
 fn keys_of_later_work_are_not_taken_for_misspelt() {
-    for name in ["execution.checkpointing.unaligned.forced", "execution.checkpointing.savepoint-dir"] {
+    for name in ["execution.checkpointing.snapshot-compression", "execution.checkpointing.savepoint-dir"] {
         assert_eq!(define(&[(name, "true")]).unwrap_err().problem, Problem::NotYet, "{name}");
     }
 }

@@ -139,6 +139,12 @@ impl<T: Record> Aside<T> {
         }
     }
 
+    /// Takes away the event that a channel has had aside last.
+    pub(super) fn forget(&mut self, channel: usize) {
+        let last = self.queues[channel].pop_back_if(|last| matches!(last, Next::Event(_)));
+        debug_assert!(last.is_some(), "records are not forgotten");
+    }
+
     /// What a channel has aside, the oldest first.
     pub(super) fn of(&self, channel: usize) -> impl Iterator<Item = &Next<T>> {
         self.queues[channel].iter()

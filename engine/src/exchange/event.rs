@@ -1,5 +1,6 @@
 //! What travels between segments, in order with the records.
 
+use crate::alignment::Round;
 use crate::checkpoint::Barrier;
 use millstream_io::id::CheckpointId;
 
@@ -10,6 +11,8 @@ pub enum Event {
     Barrier(Barrier),
     /// The barrier of this checkpoint will not come on this channel: stop waiting for it.
     Cancel(CheckpointId),
+    /// What was in the loop before it has gone ahead of it.
+    Round(Round),
     /// No record follows; barriers may.
     End,
     /// Nothing follows.

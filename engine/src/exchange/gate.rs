@@ -22,6 +22,8 @@ pub(crate) enum Way {
     Ahead,
     /// All items stand aside.
     Held,
+    /// Nothing is taken.
+    Shut,
 }
 
 /// What a gate has to offer.
@@ -93,6 +95,11 @@ impl<T: Record> Gate<T> {
         self.aside.of(at)
     }
 
+    /// Whether a channel has anything aside.
+    pub(crate) fn has_aside(&self, at: usize) -> bool {
+        self.aside.of(at).next().is_some()
+    }
+
     /// Takes the next item of a channel and puts it aside, whether there is room for it or not. Shows it.
     pub(crate) fn look_ahead(&mut self, at: usize) -> Result<Option<&Next<T>>, NoRoom> {
         let channel = &mut self.channels[at];
@@ -101,6 +108,11 @@ impl<T: Record> Gate<T> {
             channel.spare = Some(emptied);
         }
         Ok(self.aside.of(at).last())
+    }
+
+    /// Takes back the event that was put aside last.
+    pub(crate) fn forget(&mut self, at: usize) {
+        self.aside.forget(at);
     }
 
     /// The next item of a channel that is not held.
@@ -117,6 +129,7 @@ impl<T: Record> Gate<T> {
             let next = match way(at) {
                 Way::Open => self.take(at),
                 Way::Ahead => self.aside.take(at),
+                Way::Shut => None,
                 Way::Held => match self.set_aside(at) {
                     Ok(some) => {
                         moved |= some;

@@ -145,7 +145,11 @@ impl<T: Record> Lane<T> {
         self.overdraft.is_empty() || self.hand_over()
     }
 
+    /// What nobody will take any more is dropped: to a consumer that is gone, all is over that belongs to the job's end.
     fn hand_over(&mut self) -> bool {
+        if self.tx.is_closed() {
+            self.overdraft.clear();
+        }
         while let Some(item) = self.overdraft.pop_front() {
             match self.tx.push(item) {
                 Ok(back) => self.keep(back),

@@ -83,6 +83,7 @@ pub(super) fn put_on_all<T: Record>(lanes: &mut [Lane<T>], signal: &Signal<'_>) 
     let event = match signal {
         Signal::Barrier(barrier, _) => Event::Barrier(*barrier),
         Signal::Cancel(id) => Event::Cancel(*id),
+        Signal::Round(round) => Event::Round(*round),
         Signal::End | Signal::AlreadyEnded => Event::End,
         Signal::Close => Event::Close,
         _ => return,

@@ -16,13 +16,15 @@ pub(crate) enum Link {
     Broadcast,
     /// Each with its like. Both tasks have the same parallelism.
     Forward,
+    /// Each with each, back to the head of a loop; a record goes to one.
+    Feedback,
 }
 
 impl Link {
     /// Whether a barrier may overtake records (UC-07). Of a forked stream nobody knows at another parallelism where they
     /// belong, and what all are to have may already have changed the state of one of them.
     pub(crate) fn may_be_overtaken(self) -> bool {
-        self == Self::All
+        matches!(self, Self::All | Self::Feedback)
     }
 }
 

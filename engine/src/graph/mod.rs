@@ -5,11 +5,13 @@
 
 mod edge;
 mod hooks;
+mod loops;
 mod plan;
 mod validate;
 
 pub(crate) use edge::{Edge, Link};
 pub(crate) use hooks::{OfSink, OfSource, SinkHooks, SourceHooks};
+pub(crate) use loops::{Loop, Loops, check_checkpoints};
 pub(crate) use plan::{Plan, PlannedTask};
 
 use crate::error::{Error, drop_quietly};

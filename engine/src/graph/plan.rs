@@ -1,6 +1,6 @@
 //! A valid graph with everything decided that a start needs: parallelism, key groups, ids.
 
-use super::{Graph, OwnBackend, TaskIndex, validate};
+use super::{Graph, Loops, OwnBackend, TaskIndex, validate};
 use crate::checkpoint::SubtaskId;
 use crate::error::Error;
 use crate::task::{EdgeIndex, OperatorIndex, Target};
@@ -34,6 +34,7 @@ pub(crate) struct Plan {
     pub ids: Vec<OperatorId>,
     /// The task of each operator.
     pub task_of: Vec<TaskIndex>,
+    pub loops: Loops,
 }
 
 impl Plan {
@@ -131,7 +132,8 @@ impl Plan {
             first_subtask += width.subtasks();
         }
         let ids = ids(&graph);
-        Ok(Self { graph, tasks, ids, task_of })
+        let loops = Loops::of(&graph);
+        Ok(Self { graph, tasks, ids, task_of, loops })
     }
 
     /// Takes over the number of key groups that the snapshot was taken with (KG-04).

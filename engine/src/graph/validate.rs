@@ -1,6 +1,6 @@
 //! Refuses graphs that cannot run, before anything has happened.
 
-use super::{Graph, Link, OperatorNode};
+use super::{Graph, Link, OperatorNode, loops};
 use crate::error::Error;
 use millstream_state::key_group::Parallelism;
 use std::collections::{HashMap, HashSet};
@@ -29,6 +29,7 @@ pub(super) fn check(graph: &Graph) -> Result<(), Error> {
             return Err(Error::refuse("job", name, "the stream behind this operator leads to no sink"));
         }
     }
+    loops::check(graph)?;
     graph.operators.iter().try_for_each(unique_states)?;
     let mut seen = HashMap::new();
     for node in &graph.operators {

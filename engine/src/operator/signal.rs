@@ -1,6 +1,7 @@
 //! What travels along a chain besides records.
 
 use super::Draining;
+use crate::alignment::Round;
 use crate::checkpoint::Barrier;
 use crate::task::Restored;
 use millstream_io::Record;
@@ -12,8 +13,8 @@ use millstream_state::{CommitPermit, OperatorId, Snapshots};
 
 /// A signal to every operator of a chain, in order with the records.
 ///
-/// Only [`Signal::Barrier`], [`Signal::Cancel`], [`Signal::End`] and [`Signal::Close`] leave the chain at its end and travel on in the
-/// rings; the others concern this subtask alone.
+/// Only [`Signal::Barrier`], [`Signal::Cancel`], [`Signal::Round`], [`Signal::End`] and [`Signal::Close`] leave the chain at its end
+/// and travel on in the rings; the others concern this subtask alone.
 pub enum Signal<'a> {
     /// Before the first record: state to go on from.
     Open(&'a mut Restored),
@@ -21,6 +22,8 @@ pub enum Signal<'a> {
     Barrier(Barrier, &'a mut SnapshotParts),
     /// The barrier of this checkpoint will not come: downstream must not wait for it.
     Cancel(CheckpointId),
+    /// A marker goes round the loop that this chain is part of.
+    Round(Round),
     /// Encode some more of the frozen keyed state: [`Draining::state`] for each.
     Drain(&'a mut Draining),
     /// Frozen keyed state is drained: hand it over, by [`SnapshotParts::collect`] for each.

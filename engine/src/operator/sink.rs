@@ -113,6 +113,7 @@ impl<K: Sink> Control for SinkStage<K> {
             Signal::Close => self.sink.close()?,
             Signal::End | Signal::AlreadyEnded => self.ended = true,
             Signal::Cancel(_)
+            | Signal::Round(_)
             | Signal::Drain(..)
             | Signal::Collect(_)
             | Signal::ForgetBase

@@ -1,12 +1,12 @@
 //! One attempt at a job: builds its subtasks and rings, and speaks to them.
 
 use super::driver::{Cell, Driver, Seat};
-use crate::checkpoint::{SubtaskId, TaskInfo};
+use crate::checkpoint::{Input, SubtaskId, TaskInfo};
 use crate::error::{Error, calling};
 use crate::graph::Plan;
 use crate::task::{
-    BuildContext, Core, EdgeEnds, Fault, Flow, Message, Reporter, Restored, SnapshotWriter, TaskSettings,
-    ToSupervisor, Turns, Workshop,
+    Acknowledged, BuildContext, Core, EdgeEnds, Fault, Flow, Message, Reporter, Restored, SnapshotWriter,
+    TaskSettings, ToSupervisor, Turns, Workshop,
 };
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use millstream_io::clock::Clock;
@@ -51,8 +51,9 @@ pub(crate) struct Attempt {
     /// What each subtask had counted at its newest acknowledged barrier.
     pub acknowledged: Vec<LineCounters>,
     pub running: usize,
-    /// Subtasks that came to their end of data before all were running: the coordinator does not know them yet.
-    pub ended_early: Vec<SubtaskId>,
+    /// What the coordinator is to hear of subtasks that have come to an end before all were running: it does not know them
+    /// yet.
+    pub early: Vec<Input<Acknowledged>>,
     /// Subtasks that were told to finish.
     pub told_to_finish: usize,
     /// Subtasks that have pre-committed at the end without checkpoints, and that have committed there.
@@ -91,7 +92,7 @@ impl Attempt {
             counters: Vec::new(),
             acknowledged: vec![LineCounters::default(); seats.len()],
             running: 0,
-            ended_early: Vec::new(),
+            early: Vec::new(),
             told_to_finish: 0,
             pre_committed: 0,
             committed: 0,
@@ -134,6 +135,8 @@ impl Attempt {
                 restored: Some(std::mem::take(&mut restored[index])),
                 targets: &planned.targets,
                 edges: &plan.graph.edges,
+                loops: &plan.loops,
+                looped: plan.loops.of_task(seat.task),
             };
             let built = calling(&seat.name, "construction", || (plan.graph.tasks[seat.task].build)(&mut cx))?;
             cells.push(Cell::new(built, reporter, seat.name.clone()));

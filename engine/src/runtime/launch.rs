@@ -12,7 +12,7 @@ use super::{restore, settings};
 use crate::checkpoint::Coordinator;
 use crate::config::{ClaimMode, Config};
 use crate::error::Error;
-use crate::graph::{Graph, Plan};
+use crate::graph::{Graph, Plan, check_checkpoints};
 use crate::restart::Restart;
 use crossbeam_channel::unbounded;
 use millstream_io::clock::Clock;
@@ -76,6 +76,7 @@ pub(crate) fn launch(
     config.validate().map_err(|error| Error::from(ConnectorError::from(error)).refused())?;
     let width = i64::from(config.pipeline.parallelism);
     let mut plan = Plan::new(graph, width, config.pipeline.max_parallelism.map(i64::from))?;
+    check_checkpoints(&plan.graph, &config.checkpointing)?;
     let own_backend = plan.keep_state_in(settings::backend(config))?;
     let checkpointing = config.checkpointing.interval.is_some();
     for word in config.overruled() {

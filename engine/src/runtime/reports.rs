@@ -5,7 +5,7 @@ use super::supervisor::Supervisor;
 use super::tally::RestoreProgress;
 use crate::checkpoint::{Input, SubtaskId};
 use crate::seed;
-use crate::task::{Message, Report};
+use crate::task::{Acknowledged, Message, Report};
 
 impl Supervisor {
     pub(super) fn reported(&mut self, subtask: SubtaskId, report: Report) {
@@ -24,8 +24,8 @@ impl Supervisor {
             }
             Report::Declined(id, failure) => self.coordinate(Input::Decline { id, subtask, failure }),
             Report::Backlog(behind) => self.coordinate(Input::Backlog { subtask, behind }),
-            Report::EndOfData if attempt.running < attempt.len() => attempt.ended_early.push(subtask),
-            Report::EndOfData => self.coordinate(Input::EndOfData { subtask }),
+            Report::InputEnded => self.came_to_an_end(Input::InputEnded { subtask }),
+            Report::EndOfData => self.came_to_an_end(Input::EndOfData { subtask }),
             Report::PreCommitted => {
                 attempt.pre_committed += 1;
                 if attempt.is_committing() {
@@ -50,12 +50,19 @@ impl Supervisor {
         }
     }
 
+    fn came_to_an_end(&mut self, input: Input<Acknowledged>) {
+        match &mut self.attempt {
+            Some(attempt) if attempt.running < attempt.len() => attempt.early.push(input),
+            _ => self.coordinate(input),
+        }
+    }
+
     /// The attempt begins: the coordinator learns of it, and of what came before.
     fn all_running(&mut self) {
         let Some(attempt) = &mut self.attempt else { return };
         let tasks = attempt.tasks.clone();
         let seed = seed::mix(self.parts.seed ^ attempt.number);
-        let ended = std::mem::take(&mut attempt.ended_early);
+        let early = std::mem::take(&mut attempt.early);
         let base = self.base;
         let mut restored = RestoreProgress::default();
         self.parts.board.post(|posted| {
@@ -72,8 +79,8 @@ impl Supervisor {
         }
         self.enter(JobState::Running);
         self.coordinate(Input::Started { tasks, seed });
-        for subtask in ended {
-            self.coordinate(Input::EndOfData { subtask });
+        for input in early {
+            self.coordinate(input);
         }
         for command in std::mem::take(&mut self.held) {
             self.commanded(command);

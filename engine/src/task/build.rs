@@ -3,7 +3,7 @@
 use super::{Core, Fault, Restored};
 use crate::config::CheckpointMode;
 use crate::exchange::{Aside, Event, Gate, Lane};
-use crate::graph::{Edge, OwnBackend};
+use crate::graph::{Edge, Link, Loop, Loops, OwnBackend};
 use millstream_io::Record;
 use millstream_io::clock::Clock;
 use millstream_io::counters::Counters;
@@ -92,6 +92,20 @@ pub struct BuildContext<'a> {
     pub(crate) targets: &'a HashMap<EdgeIndex, Target>,
     /// All edges of the job.
     pub(crate) edges: &'a [Edge],
+    pub(crate) loops: &'a Loops,
+    /// The loop that this task is part of.
+    pub(crate) looped: Option<Loop>,
+}
+
+/// What is known of a channel of a gate.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Channel {
+    /// Whether a barrier may overtake its records.
+    pub overtaken: bool,
+    /// Whether something is fed back on it.
+    pub feedback: bool,
+    /// Whether it comes from the loop that this task is part of.
+    pub inside: bool,
 }
 
 /// What an edge leads to: so many subtasks with so many key groups.
@@ -120,18 +134,23 @@ impl BuildContext<'_> {
         ends.into_iter().map(|tx| Lane::new(tx, self.settings.segment_size)).collect()
     }
 
-    /// The gate of this task, for the channels of all edges that enter it, and whether a barrier may overtake the records of
-    /// each.
-    pub(crate) fn gate<T: Record>(&mut self, inputs: &[EdgeIndex]) -> (Gate<T>, Vec<bool>) {
-        let (mut rings, mut overtaken) = (Vec::new(), Vec::new());
+    /// The gate of this task, for the channels of all edges that enter it, and what is known of each.
+    pub(crate) fn gate<T: Record>(&mut self, inputs: &[EdgeIndex]) -> (Gate<T>, Vec<Channel>) {
+        let (mut rings, mut channels) = (Vec::new(), Vec::new());
         for edge in inputs {
             rings.extend(self.channels::<T>(*edge));
-            overtaken.resize(rings.len(), self.edges[edge.0].link.may_be_overtaken());
+            let link = self.edges[edge.0].link;
+            let channel = Channel {
+                overtaken: link.may_be_overtaken(),
+                feedback: link == Link::Feedback,
+                inside: self.loops.is_inside(*edge),
+            };
+            channels.resize(rings.len(), channel);
         }
         let TaskSettings { alignment_memory, alignment_files, .. } = *self.settings;
         let scratch = self.supply.scratch.clone();
         let aside = Aside::new(rings.len(), alignment_memory, alignment_files, scratch);
-        (Gate::new(rings, aside), overtaken)
+        (Gate::new(rings, aside), channels)
     }
 
     fn channels<T: Record>(&mut self, edge: EdgeIndex) -> Vec<Rx<T, Event>> {

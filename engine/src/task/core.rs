@@ -52,6 +52,8 @@ pub(crate) struct Core {
     pending: Option<Pending>,
     /// Barriers behind a drain.
     held: Held,
+    /// The newest barrier that overtakes something, which is part of its snapshot.
+    overtakes: Option<CheckpointId>,
     pace: DrainPace,
     /// How far the drain under way is.
     drained: (u64, u64),
@@ -86,6 +88,7 @@ impl Core {
             writer,
             pending: None,
             held: Held::default(),
+            overtakes: None,
             pace,
             drained: (0, 0),
             kept: 0,
@@ -148,7 +151,10 @@ impl Core {
     }
 
     /// A barrier has come; [`Core::pass`] lets it pass. Nothing that comes behind it may be taken before.
-    pub(crate) fn arrive(&mut self, barrier: Barrier, metrics: AckMetrics) {
+    pub(crate) fn arrive(&mut self, barrier: Barrier, metrics: AckMetrics, overtakes: bool) {
+        if overtakes {
+            self.overtakes = Some(barrier.id);
+        }
         if self.held.arrive(barrier, metrics, self.clock.now()) {
             self.counters().barrier.complete(metrics.start_delay, metrics.alignment);
         }
@@ -213,7 +219,7 @@ impl Core {
         self.pending = Some(self.writer.begin(barrier, parts, metrics, ended, &self.reporter));
         self.pace.begin(now);
         if let Some(pending) = &mut self.pending {
-            pending.awaits_in_flight = metrics.unaligned;
+            pending.awaits_in_flight = self.overtakes == Some(barrier.id);
         }
         if barrier.last {
             self.parked_in = self.phase;
@@ -249,7 +255,7 @@ impl Core {
         match message {
             Message::Trigger(barrier) => {
                 let start_delay = self.clock.now().saturating_sub(barrier.timestamp);
-                self.arrive(barrier, AckMetrics { start_delay, ..AckMetrics::default() });
+                self.arrive(barrier, AckMetrics { start_delay, ..AckMetrics::default() }, false);
                 while self.pass(chain)?.is_some() {}
                 Ok(())
             }

@@ -47,6 +47,9 @@ pub(crate) enum Report {
     Declined(CheckpointId, CheckpointFailure),
     /// It is a source and works off a backlog, or does so no more.
     Backlog(bool),
+    /// It is the head of a loop, and its input from outside has ended: no barrier comes to it any more, and the loop may go on
+    /// for long.
+    InputEnded,
     /// Its input has ended, and it has emitted everything.
     EndOfData,
     /// Everything has been pre-committed, as asked at the end without checkpoints.

@@ -2,7 +2,7 @@
 
 use millstream_testkit::Coverage;
 use millstream_testkit::campaign::Campaign;
-use millstream_testkit::zoo::JOBS;
+use millstream_testkit::zoo::{JOBS, RECORDS};
 
 /// Runs that every kind of thing that can happen has to happen in (ruling 34).
 const OFTEN: u64 = 100;
@@ -114,4 +114,29 @@ fn cs_07_the_same_with_snapshots_that_are_written_while_they_are_drained() {
     println!("{covered}");
     let (chunks, files) = (covered.count("death in", "write"), covered.count("death in", "sync"));
     assert!(covered.runs > 1_000 && chunks > 4 * files, "{chunks} chunks in {files} files: {covered}");
+}
+
+/// IT-02: what loops come to when nothing is in their way, worked out without them.
+#[test]
+fn it_02_loops_come_to_what_brute_force_does() {
+    let of = |name: &str| JOBS.iter().find(|job| job.name == name).expect("it is in the zoo").expected();
+    let sorted = |lines: &mut dyn Iterator<Item = String>| {
+        let mut lines: Vec<String> = lines.collect();
+        lines.sort_unstable();
+        lines
+    };
+    let steps = |mut n: u64| {
+        let mut steps = 0;
+        while n != 1 {
+            n = if n.is_multiple_of(2) { n / 2 } else { 3 * n + 1 };
+            steps += 1;
+        }
+        steps
+    };
+    let collatz = (0..RECORDS).map(|n| format!("{n} took {}", steps(n % 26 + 1)));
+    assert_eq!(of("collatz"), sorted(&mut collatz.into_iter()));
+    let visits = |key: u64| (0..RECORDS).filter(|n| n % 12 >= key).count();
+    assert_eq!(of("countdown"), sorted(&mut (0..12).map(|key| format!("{key} total {}", visits(key)))));
+    let nested = (0..RECORDS).map(|n| format!("{n} took {}", (n % 3 + 1) * 3));
+    assert_eq!(of("nested"), sorted(&mut nested.into_iter()));
 }

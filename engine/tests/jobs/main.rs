@@ -7,6 +7,7 @@ mod counts;
 mod early_end;
 mod ending;
 mod first;
+mod loops;
 mod routing;
 mod set_up;
 mod spill;

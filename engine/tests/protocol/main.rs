@@ -16,6 +16,7 @@ mod held;
 mod jobs;
 mod lifecycle;
 mod local;
+mod loops;
 mod metrics;
 mod modes;
 mod on_end;

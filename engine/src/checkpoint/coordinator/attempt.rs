@@ -17,13 +17,13 @@ impl<A: Clone> Coordinator<A> {
         seed: u64,
         actions: &mut Vec<Action<A>>,
     ) {
-        let ended = std::mem::take(&mut self.ended_early);
+        let early = std::mem::take(&mut self.early);
         let behind = std::mem::take(&mut self.behind);
         self.attempt_ended(now, actions);
         self.behind = behind;
         self.subtasks = Subtasks::new(tasks);
-        for subtask in ended {
-            self.subtasks.advance(subtask, Progress::Ended);
+        for (subtask, progress) in early {
+            self.subtasks.advance(subtask, progress);
         }
         self.schedule = self.commits_by_checkpoint().then(|| Schedule::start(now, &self.config, seed));
         if !self.behind.is_empty() {
@@ -34,7 +34,7 @@ impl<A: Clone> Coordinator<A> {
     /// CP-21: nothing of this attempt is waited for any more, except what may already be durable.
     pub(super) fn attempt_ended(&mut self, now: Moment, actions: &mut Vec<Action<A>>) {
         self.subtasks = Subtasks::default();
-        self.ended_early.clear();
+        self.early.clear();
         self.behind.clear();
         self.schedule = None;
         self.final_retry = FinalRetry::default();
@@ -71,11 +71,16 @@ impl<A: Clone> Coordinator<A> {
 
     /// No barrier may come to this subtask any more, so it is triggered directly for whatever still misses it. If it
     /// has seen the barrier after all, and its acknowledgement is under way, it ignores the trigger (BR-10).
-    pub(super) fn end_of_data(&mut self, subtask: SubtaskId, actions: &mut Vec<Action<A>>) {
+    pub(super) fn without_barriers(
+        &mut self,
+        subtask: SubtaskId,
+        progress: Progress,
+        actions: &mut Vec<Action<A>>,
+    ) {
         if self.subtasks.is_empty() {
-            self.ended_early.insert(subtask);
+            self.early.insert(subtask, progress);
         }
-        if !self.subtasks.advance(subtask, Progress::Ended) {
+        if !self.subtasks.advance(subtask, progress) {
             return;
         }
         for pending in &mut self.pending {

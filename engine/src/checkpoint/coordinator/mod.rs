@@ -9,14 +9,14 @@ use crate::checkpoint::event::CheckpointEvent;
 use crate::checkpoint::failure::{CheckpointFailure, Tolerance};
 use crate::checkpoint::message::{Action, CheckpointKind, Input, RequestKind, SubtaskId, Taken, Ticket};
 use crate::checkpoint::pending::{Pending, Stage};
-use crate::checkpoint::plan::Subtasks;
+use crate::checkpoint::plan::{Progress, Subtasks};
 use crate::checkpoint::request::Requests;
 use crate::checkpoint::schedule::Schedule;
 use crate::config::Checkpointing;
 use cause::FinalRetry;
 use millstream_io::clock::Moment;
 use millstream_io::id::CheckpointId;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Decides when checkpoints are taken and how they end. `A` is a subtask's snapshot: handles, cheap to clone.
 ///
@@ -41,8 +41,8 @@ pub struct Coordinator<A> {
     final_only: bool,
     next_id: CheckpointId,
     subtasks: Subtasks,
-    /// Subtasks that reached their end of data before the whole attempt ran.
-    ended_early: BTreeSet<SubtaskId>,
+    /// How far subtasks had come before the whole attempt ran.
+    early: BTreeMap<SubtaskId, Progress>,
     schedule: Option<Schedule>,
     /// Sources that work off a backlog, also before the whole attempt runs.
     behind: BTreeSet<SubtaskId>,
@@ -64,7 +64,7 @@ impl<A: Clone> Coordinator<A> {
             final_only: false,
             next_id: CheckpointId::FIRST,
             subtasks: Subtasks::default(),
-            ended_early: BTreeSet::new(),
+            early: BTreeMap::new(),
             schedule: None,
             behind: BTreeSet::new(),
             requests: Requests::default(),
@@ -138,7 +138,8 @@ impl<A: Clone> Coordinator<A> {
                 self.declined(now, id, failure, Some(subtask), actions);
             }
             Input::TriggerFailed { id, failure } => self.declined(now, id, failure, None, actions),
-            Input::EndOfData { subtask } => self.end_of_data(subtask, actions),
+            Input::InputEnded { subtask } => self.without_barriers(subtask, Progress::Looping, actions),
+            Input::EndOfData { subtask } => self.without_barriers(subtask, Progress::Ended, actions),
             Input::Backlog { subtask, behind } => self.backlog(now, subtask, behind),
             Input::Finished { subtask } => self.finished(now, subtask, actions),
             Input::Stored { id } => self.stored(now, id, actions),

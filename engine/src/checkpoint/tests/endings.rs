@@ -373,3 +373,27 @@ fn the_end_of_input_during_a_stop_needs_no_other_checkpoint() {
          5 stored 1      => complete 1 [0 1]; answer 5 ok 1; may finish [0 1]",
     );
 }
+
+/// The sources of a loop may be gone while it goes on: its head is triggered as they were, and is not at its end.
+#[test]
+fn it_03_the_head_of_a_loop_is_triggered_when_nobody_else_sends_it_barriers() {
+    tell(
+        &every_second(),
+        "start s0 1 2
+         0    tick          => trigger 1 [0]
+         5    input-ended 1 => trigger 1 [1]
+         10   ack 1 0
+         10   ack 1 1
+         10   ack 1 2       => store 1 [0 1 2]
+         20   stored 1      => complete 1 [0 1 2]
+         1000 tick          => trigger 2 [0 1]
+         1010 end 1
+         1020 end 2         => trigger 2 [2]",
+    );
+    tell(
+        &every_second(),
+        "input-ended 1
+         start s0 1 2
+         0    tick          => trigger 1 [0 1]",
+    );
+}

@@ -110,6 +110,7 @@ fn input(verb: &str, words: Vec<&str>, seed: &mut u64) -> Input<Payload> {
         },
         "decline" => Input::Decline { id: id(), subtask: subtask(1), failure: failure(words[2], subtask(1)) },
         "trigger-failed" => Input::TriggerFailed { id: id(), failure: failure(words[1], SubtaskId(0)) },
+        "input-ended" => Input::InputEnded { subtask: subtask(0) },
         "end" => Input::EndOfData { subtask: subtask(0) },
         "backlog" => Input::Backlog { subtask: subtask(0), behind: words[1] == "on" },
         "finished" => Input::Finished { subtask: subtask(0) },

@@ -6,6 +6,7 @@
 mod batch;
 mod jobs;
 mod ledger;
+mod loops;
 mod parts;
 mod shelves;
 mod tally;
@@ -57,6 +58,9 @@ pub const JOBS: &[Job] = &[
     job("batched", jobs::batched),
     job("apart", jobs::apart),
     Job { at_least_once: false, ..job("ledger", jobs::ledger) },
+    Job { keyed: false, ..job("collatz", loops::collatz) },
+    job("countdown", loops::countdown),
+    job("nested", loops::nested),
 ];
 
 /// Records that every job reads.

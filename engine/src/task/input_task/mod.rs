@@ -1,17 +1,21 @@
 //! A subtask whose head is a gate: takes segments of all its channels, aligns barriers, and feeds what stands behind.
 
+mod barriers;
+mod looping;
+mod overtaking;
+
 use super::core::{Beside, Phase};
 use super::in_flight::{self, Collecting};
 use super::pace::Pace;
 use super::{
     BuildContext, Core, EdgeIndex, Intake, Message, OperatorIndex, Progress, Report, Restored, Subtask,
 };
-use crate::alignment::{Aligner, Alignment, InFlight, Reached};
-use crate::checkpoint::{AckMetrics, CheckpointFailure};
-use crate::config::CheckpointMode;
+use crate::alignment::{Aligner, InFlight};
 use crate::error::Error;
-use crate::exchange::{Batch, Event, Gate, Input, NoRoom, PER_VISIT, RESTORED, Way};
+use crate::exchange::{Batch, Event, Gate, Input, Way};
 use crate::operator::Signal;
+use barriers::Aligning;
+use looping::Looping;
 use millstream_io::Record;
 use millstream_io::clock::Moment;
 use millstream_state::OperatorId;
@@ -35,22 +39,11 @@ pub(crate) struct InputTask<T: Record, I> {
     /// What is half read: its channel, and the next row.
     open: Option<(usize, Batch<T>, usize)>,
     ended: Vec<bool>,
+    looping: Option<Looping>,
     /// The channel that ended last.
     last: usize,
     pace: Pace,
     intake: I,
-}
-
-/// What is measured of an alignment under way.
-struct Aligning {
-    /// When its first barrier arrived.
-    begun: Moment,
-    /// The most bytes that stood aside since.
-    held: usize,
-    /// Bytes that had been written into files then.
-    spilled: u64,
-    /// Bytes of the segments that were taken since.
-    processed: u64,
 }
 
 impl<T: Record, I: Intake<T>> InputTask<T, I> {
@@ -61,10 +54,15 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
         head: OperatorIndex,
         intake: I,
     ) -> Self {
-        let (gate, overtaken) = cx.gate::<T>(inputs);
+        let (gate, channels) = cx.gate::<T>(inputs);
         let mut aligner = Aligner::new(gate.len(), cx.settings.mode, cx.settings.after_tasks_finish);
-        for (channel, _) in overtaken.iter().enumerate().filter(|(_, overtaken)| !**overtaken) {
-            aligner.never_overtaken(channel);
+        for (at, channel) in channels.iter().enumerate() {
+            if !channel.overtaken {
+                aligner.never_overtaken(at);
+            }
+            if channel.feedback {
+                aligner.feeds_back(at);
+            }
         }
         Self {
             core: cx.core(),
@@ -76,6 +74,7 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
             head: cx.operator_id(head),
             open: None,
             ended: vec![false; gate.len()],
+            looping: Looping::new(cx, &channels),
             last: 0,
             pace: Pace::new(),
             gate,
@@ -115,6 +114,7 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
                     let alignment = self.aligner.abort(id);
                     self.align(alignment)?;
                     self.core.handle(message, &mut self.intake)?;
+                    self.came_round(id)?;
                 }
                 _ => self.core.handle(message, &mut self.intake)?,
             }
@@ -122,148 +122,35 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
         Ok(any)
     }
 
-    /// Does what the aligner says, in its order.
-    fn align(&mut self, alignment: Alignment) -> Result<(), Error> {
-        for aborted in alignment.aborted {
-            self.aligning = None;
-            self.core.counters().barrier.given_up();
-            self.core.cancel(aborted.id, &mut self.intake)?;
-            if let Some(reason) = aborted.decline {
-                self.core.decline(aborted.id, reason);
-            }
-        }
-        if alignment.begun.is_some() {
-            let begun = self.core.clock.now();
-            self.core.counters().barrier.begun(begun);
-            let spilled = self.gate.spilled_bytes();
-            self.aligning = Some(Aligning { begun, held: 0, spilled, processed: 0 });
-        }
-        if let Some(barrier) = alignment.complete {
-            let mut metrics = AckMetrics::default();
-            if let Some(Aligning { begun, held, spilled, processed }) = self.aligning.take() {
-                metrics.start_delay = begun.saturating_sub(barrier.timestamp);
-                // At least once nobody waits (CP-22).
-                if self.core.settings.mode == CheckpointMode::ExactlyOnce {
-                    metrics.alignment = self.core.clock.now().saturating_sub(begun);
-                }
-                metrics.held_bytes = held as u64;
-                metrics.spilled_bytes = self.gate.spilled_bytes() - spilled;
-                metrics.processed_bytes = processed;
-            }
-            metrics.unaligned = !alignment.overtaken.is_empty();
-            self.collecting = None;
-            self.overtaking = metrics.unaligned.then(|| {
-                let after_tasks_finish = self.core.settings.after_tasks_finish;
-                InFlight::new(barrier.id, self.gate.len(), &alignment.overtaken, after_tasks_finish)
-            });
-            self.core.arrive(barrier, metrics);
-            self.pass()?;
-        }
-        Ok(())
-    }
-
-    /// Lets barriers pass that have come: until then nothing else is taken, so what one has overtaken is still that.
-    fn pass(&mut self) -> Result<(), Error> {
-        while let Some(id) = self.core.pass(&mut self.intake)? {
-            if let Some(state) = self.overtaking.take_if(|overtaking| overtaking.id() == id) {
-                self.overtake(state)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The snapshot has been taken: what stands before these channels' barriers belongs to it.
-    fn overtake(&mut self, state: InFlight) -> Result<(), Error> {
-        let mut collecting = Collecting::new(state);
-        if let Some((channel, batch, at)) = &self.open
-            && (*channel == RESTORED || collecting.state().is_waiting(*channel))
-        {
-            collecting.rows(batch, *at..batch.rows());
-        }
-        for segment in self.gate.restored() {
-            collecting.rows(segment, 0..segment.rows());
-        }
-        let mut reached = Reached::Nothing;
-        for channel in 0..self.gate.len() {
-            for item in self.gate.aside(channel) {
-                if !collecting.state().is_waiting(channel) || matches!(reached, Reached::Never(_)) {
-                    break;
-                }
-                reached = collecting.item(channel, item);
-            }
-        }
-        self.collecting = Some(collecting);
-        self.reached(reached)
-    }
-
-    /// Looks at what channels bring ahead of its turn, as long as their barriers have not come. Also when there is no room
-    /// for what processing it would emit: nobody waits for that. Did it find anything?
-    fn look_ahead(&mut self) -> Result<bool, Error> {
-        let mut any = false;
-        for channel in 0..self.gate.len() {
-            for _ in 0..PER_VISIT {
-                let Some(collecting) = self.collecting.as_mut().filter(|c| c.state().is_waiting(channel))
-                else {
-                    break;
-                };
-                let reached = match self.gate.look_ahead(channel) {
-                    Ok(None) => break,
-                    Ok(Some(item)) => collecting.item(channel, item),
-                    Err(no_room) => Reached::Never(self.no_room(no_room)),
-                };
-                any = true;
-                self.reached(reached)?;
-            }
-        }
-        Ok(any)
-    }
-
-    fn reached(&mut self, reached: Reached) -> Result<(), Error> {
-        match reached {
-            Reached::Nothing | Reached::Barrier => {}
-            Reached::All => {
-                if let Some(collecting) = self.collecting.take() {
-                    let id = collecting.state().id();
-                    let (records, bytes) = collecting.into_records();
-                    self.core.in_flight(id, self.head, records, bytes);
-                }
-            }
-            Reached::Never(why) => {
-                if let Some(collecting) = self.collecting.take() {
-                    let id = collecting.state().id();
-                    self.core.lose(id, &mut self.intake)?;
-                    self.core.decline(id, why);
-                }
-            }
-        }
-        Ok(())
-    }
-
     fn event(&mut self, channel: usize, event: Event) -> Result<(), Error> {
         let alignment = match event {
             Event::Barrier(barrier) => self.aligner.barrier(channel, barrier),
             Event::Cancel(id) => self.aligner.cancel(channel, id),
-            Event::End => {
-                self.ended[channel] = true;
-                if self.core.phase == Phase::Ended {
-                    // Ended already when it was restored.
-                    let alignment = self.aligner.end(channel);
-                    return self.align(alignment);
-                }
-                if self.ended.iter().all(|ended| *ended) {
-                    // What is left must be emitted before this end can stand for a barrier.
-                    self.core.phase = Phase::Finishing;
-                    self.last = channel;
-                    self.aligner.never_overtaken(channel);
-                    // What is called now may take longer than what was called for each record.
-                    self.pace = Pace::at_most(LOOK);
-                    return Ok(());
-                }
-                self.aligner.end(channel)
-            }
+            Event::Round(round) => return self.round(channel, round),
+            Event::End => return self.end(channel),
             Event::Close => return Ok(()),
         };
         self.align(alignment)
+    }
+
+    /// No record follows on a channel. To the head of a loop that may have been clear before the channel says so.
+    fn end(&mut self, channel: usize) -> Result<(), Error> {
+        if std::mem::replace(&mut self.ended[channel], true) {
+            return Ok(());
+        }
+        // Ended already when it was restored?
+        if self.core.phase != Phase::Ended && self.ended.iter().all(|ended| *ended) {
+            // What is left must be emitted before this end can stand for a barrier.
+            self.core.phase = Phase::Finishing;
+            self.last = channel;
+            self.aligner.never_overtaken(channel);
+            // What is called now may take longer than what was called for each record.
+            self.pace = Pace::at_most(LOOK);
+        } else {
+            let alignment = self.aligner.end(channel);
+            self.align(alignment)?;
+        }
+        self.loop_sees_end(channel)
     }
 
     /// CP-31 steps 1 to 3: emit what is left, pass the end on, say so. A step does some of it, as of rows (ruling 11).
@@ -315,9 +202,11 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
             self.rows(now)?;
             return Ok(Progress::Worked);
         }
-        let (aligner, collecting) = (&self.aligner, &self.collecting);
+        let crowded = self.is_crowded();
+        let (aligner, collecting, looping) = (&self.aligner, &self.collecting, &self.looping);
         let input = self.gate.poll(|channel| match collecting {
             _ if aligner.is_held(channel) => Way::Held,
+            _ if crowded && looping.as_ref().is_some_and(|l| !l.feeds_back(channel)) => Way::Shut,
             Some(collecting) if collecting.state().is_waiting(channel) => Way::Ahead,
             _ => Way::Open,
         });
@@ -326,7 +215,14 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
             aligning.held = self.gate.aside_bytes().max(aligning.held);
         }
         match input {
+            // Whoever has fed it back says so.
+            Input::Batch(channel, batch) if self.core.phase == Phase::Ended => {
+                self.gate.recycle(channel, batch);
+            }
             Input::Batch(channel, batch) => {
+                if let Some(looping) = &mut self.looping {
+                    looping.rounds.record();
+                }
                 if let Some(aligning) = &mut self.aligning {
                     aligning.processed += batch.bytes() as u64;
                 }
@@ -341,22 +237,10 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
         Ok(Progress::Worked)
     }
 
-    /// No more can stand aside: no channel is held any longer, so everything goes on in its order.
-    #[cold]
-    fn give_up(&mut self, no_room: NoRoom) -> Result<(), Error> {
-        let alignment = self.aligner.give_up(self.no_room(no_room));
-        self.align(alignment)
-    }
-
-    fn no_room(&self, no_room: NoRoom) -> CheckpointFailure {
-        let subtask = self.core.reporter.subtask;
-        match no_room {
-            NoRoom::Limit { held, limit } => CheckpointFailure::AlignmentLimit { held, limit },
-            NoRoom::Failed(error) => CheckpointFailure::Spill { subtask, cause: error.to_string() },
-        }
-    }
-
     fn idle(&mut self) -> Result<Progress, Error> {
+        if self.begin_round()? {
+            return Ok(Progress::Worked);
+        }
         let now = self.core.clock.now();
         let drained = self.core.drain_much(&mut self.intake)?;
         // What time has it emit is flushed as well.
@@ -397,8 +281,8 @@ impl<T: Record, I: Intake<T>> InputTask<T, I> {
             }
         }
         if !self.intake.ready() {
-            let drained = self.core.drain_much(&mut self.intake)?;
-            return Ok(if messages || drained { Progress::Worked } else { Progress::Blocked(due) });
+            let worked = self.core.drain_much(&mut self.intake)? | self.make_way()? | messages;
+            return Ok(if worked { Progress::Worked } else { Progress::Blocked(due) });
         }
         match self.core.phase {
             Phase::Closed => Ok(Progress::Finished),

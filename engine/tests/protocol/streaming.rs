@@ -7,6 +7,7 @@ use millstream::config::{ByteSize, StateBackend};
 use millstream::connector::CollectSink;
 use millstream::runtime::Stepped;
 use millstream::{CheckpointId, Env, JobState};
+use millstream_io::clock::Clock;
 use millstream_io::storage::fault::{Fault, FaultStorage, Op};
 use millstream_io::storage::{MemoryStorage, Storage};
 use std::path::{Path, PathBuf};
@@ -119,6 +120,42 @@ fn held_back(disk: &MemoryStorage, source: &Fed) -> (Hand, CheckpointId) {
     let id = hand.trigger();
     source.allow(KEYS + 5);
     (hand, id)
+}
+
+/// How many subtasks have acknowledged a checkpoint, and the longest time that one of them took before it went on.
+fn answered(hand: &Hand, id: CheckpointId) -> (usize, Duration) {
+    let checkpoints = hand.control.metrics().checkpoints;
+    let record = checkpoints.history().find(|record| record.id == id).cloned().unwrap();
+    (record.acknowledged, record.metrics.sync)
+}
+
+/// Ruling 13: a barrier that comes during a drain finishes that first, as the disk takes it: no more waits for the disk than is
+/// said, and no record goes by. How long that took is said.
+#[test]
+fn ruling_13_a_barrier_during_a_drain_waits_until_what_is_left_of_it_fits() {
+    let (disk, source) = (MemoryStorage::new(), Fed::new(2 * KEYS));
+    let (mut hand, second) = held_back(&disk, &source);
+    hand.run_all();
+    assert_eq!(hand.step("process"), Stepped::Idle(None), "it is woken when the disk has taken something");
+    assert_eq!(shared(&disk), []);
+    let begun = hand.clock.now();
+    hand.clock.advance(INTERVAL / 4);
+    // One piece after the other, and what each of them gives room for.
+    let (mut largest, mut before) = (0, 0);
+    while answered(&hand, second).0 < 2 {
+        hand.work();
+        let written = shared(&disk).iter().map(|(_, len)| len).sum();
+        largest = largest.max(written - before);
+        before = written;
+        hand.turn();
+        hand.run_all();
+    }
+    assert!(largest < 64 * CHUNK + (64 << 10) + CHUNK, "{largest} bytes at once");
+    assert_eq!(answered(&hand, second).1, hand.clock.now() - begun);
+    hand.settle();
+    assert_eq!(hand.completed(), Some(second));
+    drop(hand);
+    check(&disk, &source, 2 * KEYS);
 }
 
 /// CP-16: a barrier that waits and whose checkpoint is aborted does not pass, and the job goes on.

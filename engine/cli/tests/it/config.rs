@@ -25,7 +25,7 @@ fn ms_082_typos_and_bare_numbers_are_refused_by_key_and_allowed_form_and_nothing
         ("-D execution.checkpointing.interval=99999999999999d", vec![interval, "too large"]),
         ("-D exchange.segment-size=32", vec!["exchange.segment-size", "b, kb, mb, gb, tb"]),
         ("-D state.backend.type=rocksdb", vec!["state.backend.type", "rocksdb"]),
-        ("-D execution.checkpointing.unaligned.forced=true", vec!["does not support"]),
+        ("-D execution.checkpointing.snapshot-compression=true", vec!["does not support"]),
         ("-D nonsense", vec!["KEY=VALUE"]),
         (
             "--config bad.toml",

@@ -11,6 +11,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 /// A difference.
+#[expect(clippy::large_enum_variant, reason = "each is handed to a closure, and none is kept")]
 #[derive(Debug)]
 pub enum Difference<'a> {
     /// An entry that only one of them has, or that has another value.

@@ -30,6 +30,7 @@ const SMALL_FILES: WriteOptions = WriteOptions { inline_threshold: 100, write_bu
 type Content = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// A state on any backend.
+#[expect(clippy::large_enum_variant, reason = "a test has one or two")]
 enum Kept<K: Key, V: Record + Default> {
     Heap(HeapState<K, V>),
     Paged(PagedState<K, V>),
